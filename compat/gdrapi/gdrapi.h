@@ -163,10 +163,13 @@ typedef enum gdr_map_flags {
  * @size: bytes, not 0, rounded up to the system's page size. The end must lie within the pinned
  *	range, rounded up to GPU pages
  *
- * The pin's address must be a multiple of the system's page size, but need not be a multiple of
- * the GPU's page size. A pin has at most one mapping. A child of fork() does not inherit the mapping.
+ * The mapping begins at the page of the system that gdr_get_info() names in va. A pin has at most one
+ * mapping. A child of fork() does not inherit the mapping.
  *
- * Errors: EINVAL the address or the size cannot be mapped, or unknown flag; EAGAIN the pin is
+ * Memory of a coherent GPU is mapped cached. For GDR_MAP_FLAG_REQ_WC_MAPPING, gdr_map_v2() replaces the
+ * pin by one by PCIe (GDR_PIN_FLAG_FORCE_PCIE), if pins are persistent and peerpin.ko makes them.
+ *
+ * Errors: EINVAL the size cannot be mapped, or unknown flag; EAGAIN the pin is
  * already mapped; EOPNOTSUPP this memory cannot be mapped with the requested type; ESTALE the
  * memory was freed; ENOMEM.
  */

@@ -57,6 +57,8 @@ struct gdr_table {
  * @times: number of pins so far; a handle of an earlier pin is refused. Never wraps: see
  *	gdr_handle_put()
  * @addr: requested GPU address
+ * @asked: enum peerpin_pin_flags of the program's pin
+ * @flags: of the present pin, which gdr_map_v2() may have replaced
  * @region: pinned region; for a dma-buf only its address, length and page size
  * @fd: the dma-buf, or -1: a region of /dev/peerpin
  * @caching: enum peerpin_caching
@@ -74,6 +76,8 @@ struct gdr_handle {
 	struct gdr *owner;
 	_Atomic uint16_t times;
 	uint64_t addr;
+	uint32_t asked;
+	uint32_t flags;
 	struct pp_region region;
 	int fd;
 	uint32_t caching;

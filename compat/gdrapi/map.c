@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "dmabuf.h"
 #include "map.h"
+#include "pin.h"
 #include "public.h"
 #include "refuse.h"
 #include "lib/sys/sys.h"
@@ -36,11 +37,31 @@ static gdr_mapping_type_t type_of(uint32_t caching)
 	}
 }
 
+/*
+ * The flags of a pin that can be mapped with the requested type. Memory of a coherent GPU is cached by the link to
+ * the CPU and write-combined by BAR1: a pin has one type, but the pin can be replaced. All other requests get
+ * the pin that the program asked for.
+ */
+static uint32_t flags_for(const struct gdr_handle *h, int flags)
+{
+	if (flags != GDR_MAP_FLAG_REQ_WC_MAPPING)
+		return h->asked;
+	if (h->caching != PEERPIN_CACHING_CACHED || !(h->flags & PEERPIN_PIN_PERSISTENT))
+		return h->flags;
+	return h->flags | PEERPIN_PIN_PCIE;
+}
+
+/* A dma-buf has one type, as in gdrcopy. */
+static int choose_pin(struct gdr_handle *h, int flags)
+{
+	uint32_t wanted = flags_for(h, flags);
+
+	return h->fd >= 0 || wanted == h->flags ? 0 : gdr_pin_again(h, wanted);
+}
+
 /* A flag that requests a type has the value of that type. */
 static int check_type(gdr_mapping_type_t type, int flags)
 {
-	if (flags < GDR_MAP_FLAG_DEFAULT || flags > GDR_MAP_FLAG_REQ_DEVICE_MAPPING)
-		return gdr_refuse(-EINVAL, "gdr_map_v2() has no flags 0x%x", flags);
 	if (type == GDR_MAPPING_TYPE_NONE)
 		return gdr_refuse(-EOPNOTSUPP, "the CPU cannot map this memory");
 	if (flags != GDR_MAP_FLAG_DEFAULT && flags != (int)type)
@@ -69,13 +90,20 @@ static int view_begin(struct gdr_handle *h, size_t size)
 
 static int map_locked(struct gdr_handle *h, void **va, size_t size, int flags)
 {
-	gdr_mapping_type_t type = type_of(h->caching);
-	int ret = check_type(type, flags);
+	gdr_mapping_type_t type;
+	int ret;
 
-	if (ret)
-		return ret;
+	if (flags < GDR_MAP_FLAG_DEFAULT || flags > GDR_MAP_FLAG_REQ_DEVICE_MAPPING)
+		return gdr_refuse(-EINVAL, "gdr_map_v2() has no flags 0x%x", flags);
 	if (atomic_load(&h->type) != GDR_MAPPING_TYPE_NONE)
 		return gdr_refuse(-EAGAIN, "the handle is mapped already");
+	ret = choose_pin(h, flags);
+	if (ret)
+		return ret;
+	type = type_of(h->caching);
+	ret = check_type(type, flags);
+	if (ret)
+		return ret;
 	ret = view_begin(h, size);
 	if (ret)
 		return ret;

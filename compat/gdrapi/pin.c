@@ -59,6 +59,7 @@ static int refuse(const struct peerpin_pin *pin, int error)
 static void handle_fill(struct gdr_handle *h, const struct peerpin_pin *pin)
 {
 	h->addr = pin->addr;
+	h->flags = pin->flags;
 	h->region = (struct pp_region) {
 		.addr = pin->out_addr,
 		.length = pin->out_length,
@@ -94,6 +95,7 @@ static int handle_pin(struct gdr *g, struct gdr_handle *h, const struct peerpin_
 		ret = gdr_dmabuf_pin(h, pin->addr, pin->length, pin->flags & PEERPIN_PIN_PCIE ? GDR_PIN_FLAG_FORCE_PCIE : 0);
 	if (!ret) {
 		h->pin_ns = pp_now_ns() - start;
+		h->asked = pin->flags;
 		h->owner = g;
 		atomic_fetch_add(&h->times, 1);
 	}
@@ -180,6 +182,21 @@ GDR_PUBLIC int gdr_pin_buffer_v2(gdr_t g, unsigned long addr, size_t size, uint3
 	if (flags & ~(uint32_t)GDR_PIN_FLAG_FORCE_PCIE)
 		return gdr_refuse(EINVAL, "gdr_pin_buffer_v2() has no flags 0x%x", flags);
 	return pin_buffer(g, addr, size, 0, 0, flags, handle);
+}
+
+int gdr_pin_again(struct gdr_handle *h, uint32_t flags)
+{
+	const struct peerpin_pin pin = {
+		.size = sizeof(pin),
+		.addr = h->addr,
+		.length = h->region.addr + h->region.length - h->addr,
+		.provider = h->region.provider,
+		.flags = flags,
+	};
+	struct pp_region old = h->region;
+	int ret = pin_region(h->owner, h, pin);
+
+	return ret ? ret : pp_unpin(h->owner->ctx, &old);
 }
 
 int gdr_pin_end(struct gdr_handle *h)

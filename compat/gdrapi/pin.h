@@ -9,6 +9,9 @@
 bool gdr_pin_can_persist(const struct gdr *g);
 bool gdr_pin_can_force_pcie(const struct gdr *g);
 
+/* Replace the handle's pin by a pin with @flags. If that fails, the old pin stays. Under the handle's lock */
+int gdr_pin_again(struct gdr_handle *h, uint32_t flags);
+
 /* Unmap and unpin the handle's memory; under the handle's lock */
 int gdr_pin_end(struct gdr_handle *h);
 

@@ -91,7 +91,16 @@ static void failed_map_leaves_no_mapping(void **state)
 	assert_int_equal(gdr_copy_from_mapping(mh, &byte, &byte, 1), EINVAL);
 }
 
-/* A request for another caching type than the kernel's must fail. */
+static int no_pin_by_pcie(void *arg)
+{
+	assert_int_equal(((struct peerpin_pin *)arg)->flags, PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE);
+	return -EOPNOTSUPP;
+}
+
+/*
+ * A request for another caching type than the kernel's must fail. Cached memory could be write-combined by a pin by
+ * PCIe, but this driver has none.
+ */
 static void check_types(uint32_t of_kernel, gdr_mapping_type_t want)
 {
 	gdr_info_t info;
@@ -103,6 +112,8 @@ static void check_types(uint32_t of_kernel, gdr_mapping_type_t want)
 	for (flag = GDR_MAP_FLAG_REQ_WC_MAPPING; flag <= GDR_MAP_FLAG_REQ_DEVICE_MAPPING; flag++) {
 		if (flag == (int)want)
 			continue;
+		if (of_kernel == PEERPIN_CACHING_CACHED && flag == GDR_MAP_FLAG_REQ_WC_MAPPING)
+			mock_expect(PEERPIN_IOC_PIN, no_pin_by_pcie);
 		assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, flag), EOPNOTSUPP);
 	}
 	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, 4), EINVAL);
@@ -130,6 +141,57 @@ static void mapping_type_follows_kernel_caching(void **state)
 	assert_int_equal(gdr_map(g, mh, &view, PAGE), EOPNOTSUPP);
 }
 
+static int pin_by_pcie(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+	int ret;
+
+	assert_int_equal(pin->flags, PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE);
+	assert_int_equal(pin->addr + pin->length, asked.addr - asked.addr % GPU_PAGE + 2 * GPU_PAGE);
+	caching = PEERPIN_CACHING_COMBINED;
+	ret = answer_pin(pin);
+	pin->out_region = ID + 1;
+	return ret;
+}
+
+static int unpin_second(void *arg)
+{
+	assert_int_equal(((const struct peerpin_unpin *)arg)->region, ID + 1);
+	return 0;
+}
+
+static int pin_cached(void *arg)
+{
+	assert_int_equal(((struct peerpin_pin *)arg)->flags, PEERPIN_PIN_PERSISTENT);
+	caching = PEERPIN_CACHING_CACHED;
+	return answer_pin(arg);
+}
+
+/* Memory of a coherent GPU: a request for the other type replaces the pin. */
+static void requests_replace_the_pin(void **state)
+{
+	gdr_info_t info;
+	void *view;
+
+	(void)state;
+	caching = PEERPIN_CACHING_CACHED;
+	pin_at(base + PAGE, GPU_PAGE);
+	mock_expect(PEERPIN_IOC_PIN, pin_by_pcie);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_WC_MAPPING), 0);
+	assert_true(mock_view.offset == PEERPIN_MMAP_OFFSET(ID + 1) + PAGE);
+	assert_int_equal(gdr_get_info(g, mh, &info), 0);
+	assert_true(info.wc_mapping && info.va == base + PAGE);
+	assert_int_equal(gdr_unmap(g, mh, view, PAGE), 0);
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_WC_MAPPING), 0);	/* the pin is right */
+	assert_int_equal(gdr_unmap(g, mh, view, PAGE), 0);
+	mock_expect(PEERPIN_IOC_PIN, pin_cached);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_second);
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), 0);
+	assert_int_equal(gdr_get_info(g, mh, &info), 0);
+	assert_int_equal(info.mapping_type, GDR_MAPPING_TYPE_CACHING);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +201,7 @@ int main(void)
 		PINNED(one_mapping_at_a_time),
 		PINNED(failed_map_leaves_no_mapping),
 		LEAVES_A_PIN(mapping_type_follows_kernel_caching),
+		LEAVES_A_PIN(requests_replace_the_pin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

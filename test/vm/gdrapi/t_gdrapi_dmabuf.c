@@ -173,8 +173,9 @@ static void check_type(gdr_t by, unsigned int flags, gdr_mapping_type_t want)
 
 	EXPECT(!ret, "pin: %d", ret);
 	CHECK_CASE();
-	EXPECT(gdr_map_v2(by, m.mh, &view, SIZE, want == GDR_MAPPING_TYPE_WC ? GDR_MAP_FLAG_REQ_CACHE_MAPPING :
-			  GDR_MAP_FLAG_REQ_WC_MAPPING) == EOPNOTSUPP, "mapped with another type");
+	if (by == g || want == GDR_MAPPING_TYPE_WC)
+		EXPECT(gdr_map_v2(by, m.mh, &view, SIZE, want == GDR_MAPPING_TYPE_WC ? GDR_MAP_FLAG_REQ_CACHE_MAPPING :
+				  GDR_MAP_FLAG_REQ_WC_MAPPING) == EOPNOTSUPP, "mapped with another type");
 	EXPECT(!gdr_map_v2(by, m.mh, &view, SIZE, (int)want) && type_of(&m) == want, "type %d", type_of(&m));
 	EXPECT(!memcmp(view, bytes, SIZE), "other bytes");
 	EXPECT(!gdr_unpin_buffer(by, m.mh), "unpin");
@@ -203,6 +204,38 @@ static uint64_t bar1_used(void)
 	return emu_info(gpu, 0, &info) ? UINT64_MAX : info.out_bar1_used;
 }
 
+static void expect_map(struct mapped *m, int flags, gdr_mapping_type_t want)
+{
+	void *view = NULL;
+
+	EXPECT(!gdr_map_v2(m->g, m->mh, &view, SIZE, flags) && type_of(m) == want, "%d: type %d", flags, type_of(m));
+	m->view = view;
+	EXPECT(!memcmp(m->view, bytes, SIZE), "%d: other bytes", flags);
+}
+
+/* By peerpin.ko each handle of a coherent GPU's memory is cached or write-combined, as its mapping asks. */
+static void check_both_types(gdr_t own)
+{
+	struct mapped cached = { .g = own, .gpu = mem, .size = SIZE }, combined = cached;
+	uint64_t before = bar1_used();
+	void *view;
+
+	EXPECT(!gdr_pin_buffer(own, mem, SIZE, 0, 0, &cached.mh) && !gdr_pin_buffer(own, mem, SIZE, 0, 0, &combined.mh), "pin");
+	expect_map(&combined, GDR_MAP_FLAG_REQ_WC_MAPPING, GDR_MAPPING_TYPE_WC);
+	expect_map(&cached, GDR_MAP_FLAG_REQ_CACHE_MAPPING, GDR_MAPPING_TYPE_CACHING);
+	CHECK_CASE();
+	EXPECT(bar1_used() == before + SIZE, "%lu bytes of BAR1", bar1_used() - before);
+	memset(combined.view, 0x5a, 64);
+	EXPECT(cached.view[63] == 0x5a, "written by the other handle: %#x", cached.view[63]);
+	memcpy(cached.view, bytes, 64);
+	EXPECT(gdr_map_v2(own, combined.mh, &view, SIZE, GDR_MAP_FLAG_REQ_CACHE_MAPPING) == EAGAIN, "mapped twice");
+	EXPECT(!gdr_unmap(own, combined.mh, combined.view, SIZE), "unmap");
+	expect_map(&combined, GDR_MAP_FLAG_DEFAULT, GDR_MAPPING_TYPE_CACHING);
+	CHECK_CASE();
+	EXPECT(bar1_used() == before, "%lu bytes of BAR1", bar1_used() - before);
+	EXPECT(!gdr_unpin_buffer(own, combined.mh) && !gdr_unpin_buffer(own, cached.mh), "unpin");
+}
+
 /* Of a coherent GPU, only a pin by PCIe takes BAR1. */
 CASE(peerpin_knows_both_ways)
 {
@@ -225,6 +258,7 @@ CASE(peerpin_knows_both_ways)
 		EXPECT(!gdr_pin_buffer(own, mem, SIZE, 0, 0, &mh), "pin");
 		EXPECT(bar1_used() == before, "%lu bytes of BAR1", bar1_used() - before);
 		EXPECT(!gdr_unpin_buffer(own, mh), "unpin");
+		check_both_types(own);
 	} else {
 		EXPECT(ret == EOPNOTSUPP, "%d", ret);
 	}
