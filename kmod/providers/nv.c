@@ -77,10 +77,25 @@ static int nv_explain(int ret, const struct pp_request *req,
 	return -EOPNOTSUPP;
 }
 
+enum {
+	NV_TABLE_WITHOUT_FLAGS = 0x00010002,	/* version of the drivers 515 to 575 */
+};
+
+/*
+ * Version 2.0 only adds @flags. So this module, built with the header of a driver since 580, can read the tables of
+ * an older driver. The reverse is not true: it would ignore @flags and map cacheable memory write-combined.
+ */
+static bool nv_knows(const struct nvidia_p2p_page_table *table)
+{
+	return NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(table) ||
+	       table->version == NV_TABLE_WITHOUT_FLAGS;
+}
+
 static u32 nv_caching(const struct nvidia_p2p_page_table *table)
 {
 #ifdef NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE	/* since 580 */
-	if (table->flags & NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE)
+	if (table->version != NV_TABLE_WITHOUT_FLAGS &&
+	    table->flags & NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE)
 		return PEERPIN_CACHING_CACHED;
 #endif
 	return PEERPIN_CACHING_COMBINED;
@@ -90,7 +105,7 @@ static int nv_look(void *priv, u64 length, u32 *caching)
 {
 	const struct nv_pin *p = priv;
 
-	if (!NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(p->table) ||
+	if (!nv_knows(p->table) ||
 	    p->table->page_size != NVIDIA_P2P_PAGE_SIZE_64KB)
 		return -EOPNOTSUPP;
 	if ((u64)p->table->entries * NV_PAGE_SIZE != length)

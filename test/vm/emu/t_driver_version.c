@@ -9,6 +9,7 @@
 
 #include "test/kmod/dmabuf_check.h"
 #include "test/kmod/p2p_check.h"
+#include "test/vm/core/pin.h"
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 #include "test/vm/harness/vmtest.h"
@@ -74,6 +75,21 @@ static void load(unsigned int branch, bool coherent)
 	importer = open("/dev/dmabuf_check", O_RDWR | O_CLOEXEC);
 	EXPECT(fd >= 0 && check >= 0 && importer >= 0, "%d %d %d", fd, check, importer);
 	EXPECT(!emu_alloc(fd, VA, BLOCK), "alloc");
+}
+
+/* peerpin_nv.ko was built with the header of 580. It takes the tables of all branches. */
+static void pin_by_peerpin(unsigned int caching)
+{
+	struct peerpin_pin pin;
+	int node, err;
+
+	EXPECT(!module_load("kmod/peerpin.ko", "") && !module_load("kmod/peerpin_nv.ko", ""), "peerpin");
+	node = pin_open();
+	err = pin_at(node, VA, BLOCK, &pin);
+	EXPECT(!err && pin.out_caching == caching, "%d: reason %u, caching %u", err, pin.out_reason, pin.out_caching);
+	EXPECT(!unpin(node, pin.out_region), "unpin");
+	close(node);
+	EXPECT(!module_remove("peerpin_nv") && !module_remove("peerpin"), "still loaded");
 }
 
 static void unload(void)
@@ -209,6 +225,8 @@ static void look_at_discrete(const struct row *row)
 	EXPECT(map_error() == row->mmap, "mmap: %d", map_error());
 	check_importer(row);
 	CHECK_CASE();
+	pin_by_peerpin(PEERPIN_CACHING_COMBINED);
+	CHECK_CASE();
 	child_row = row;
 	EXPECT(emu_in_child(libraries_are_of_row) == 0, "libraries: %d", emu_in_child(libraries_are_of_row));
 }
@@ -221,6 +239,7 @@ static void look_at_coherent(const struct row *row)
 	err = map_of_forced();
 	EXPECT(err == (row->force_coherent ?: -ENOTSUPP), "map: %d", err);
 	EXPECT(map_error() == row->mmap_coherent, "mmap: %d", map_error());
+	pin_by_peerpin(row->table < 0x20000 ? PEERPIN_CACHING_COMBINED : PEERPIN_CACHING_CACHED);
 }
 
 static void check_row(const struct row *row, bool coherent, void (*look)(const struct row *row))
@@ -254,6 +273,23 @@ BRANCH(570)
 BRANCH(580)
 BRANCH(595)
 BRANCH(610)
+
+/* The tables of drivers before 515 have no UUID. */
+CASE(tables_before_515_are_refused)
+{
+	struct peerpin_pin pin;
+	int node;
+
+	load(535, false);
+	CHECK_CASE();
+	EXPECT(!module_set("emugpu/parameters/table_version", "0x10001"), "parameter");
+	EXPECT(!module_load("kmod/peerpin.ko", "") && !module_load("kmod/peerpin_nv.ko", ""), "peerpin");
+	node = pin_open();
+	EXPECT(pin_at(node, VA, BLOCK, &pin) == -EOPNOTSUPP, "pinned: reason %u", pin.out_reason);
+	close(node);
+	EXPECT(!module_remove("peerpin_nv") && !module_remove("peerpin"), "still loaded");
+	unload();
+}
 
 CASE(other_branches_are_refused)
 {
