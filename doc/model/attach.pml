@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kmod/core/dma/attach.c, dma.c and peer.c */
+/* kmod/core/dma/attach.c, inflight.c, dma.c and peer.c */
 
 /* attach_release(), pp_peer_put(), region_free() */
 inline attach_put_refs(a, n)
@@ -199,7 +199,7 @@ inline peerpin_dma_begin(t, a, did)
 	}
 }
 
-/* dma_leave(), pp_attach_uncount() */
+/* dma_leave(), pp_inflight_sub() */
 inline peerpin_dma_end(t, a)
 {
 	atomic {

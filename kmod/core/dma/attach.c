@@ -8,6 +8,7 @@
 #include "../region/end.h"
 #include "export.h"
 #include "../region/extents.h"
+#include "inflight.h"
 #include "peer.h"
 #include "../region/region.h"
 #include "../node/trace.h"
@@ -282,103 +283,6 @@ bool peerpin_attach_bounced(const struct peerpin_attach *a)
 }
 EXPORT_SYMBOL_GPL(peerpin_attach_bounced);
 
-/* ---- DMA in flight -------------------------------------------------------------- */
-
-void pp_attach_count_locked(struct peerpin_attach *a)
-{
-	lockdep_assert_held(&a->region->lock);
-	pp_ref_get(&a->ref);
-	a->inflight++;
-	a->region->inflight++;
-}
-
-/* peerpin_peer_unregister() waits for an unlisted attachment by @strays. */
-static void attach_idle_locked(struct peerpin_attach *a)
-{
-	struct peerpin_peer *peer = a->peer;
-
-	lockdep_assert_held(&a->region->lock);
-	if (a->listed && !READ_ONCE(peer->dying))
-		return;
-	spin_lock(&peer->lock);
-	peer->strays -= !a->listed;
-	wake_up_all(&peer->idle);
-	spin_unlock(&peer->lock);
-}
-
-/* No thread waits for the DMA of a live region, or of a peer that is not being unregistered. */
-void pp_attach_uncount(struct peerpin_attach *a)
-{
-	struct peerpin_region *r = a->region;
-	unsigned long flags;
-
-	spin_lock_irqsave(&r->lock, flags);
-	if (!--a->inflight)
-		attach_idle_locked(a);
-	if (!--r->inflight && r->state > PP_LIVE)
-		pp_region_idle_locked(r);
-	spin_unlock_irqrestore(&r->lock, flags);
-	peerpin_attach_put(a);
-}
-
-/* The last DMA of @many has ended. In an interrupt, at the end of a grace period, or in that DMA's end */
-static void attach_many_ended(struct percpu_ref *many)
-{
-	struct peerpin_attach *a = container_of(many, struct peerpin_attach, many);
-
-	percpu_ref_exit(many);
-	pp_attach_uncount(a);
-}
-
-/* Without memory, @turns asks again soon. */
-void pp_attach_spread_locked(struct peerpin_attach *a)
-{
-	lockdep_assert_held(&a->region->lock);
-	if (a->spread || percpu_ref_init(&a->many, attach_many_ended, 0, PP_SPREAD_GFP))
-		return;
-	pp_attach_count_locked(a);
-	WRITE_ONCE(a->region->spread, true);
-	smp_store_release(&a->spread, true);	/* pairs with dma_enter_many() */
-}
-
-static void attach_many_gathered(struct percpu_ref *many)
-{
-	struct peerpin_attach *a = container_of(many, struct peerpin_attach, many);
-	struct peerpin_region *r = a->region;
-	unsigned long flags;
-
-	spin_lock_irqsave(&r->lock, flags);
-	if (!--r->gathering)
-		wake_up_all(&r->idle);
-	spin_unlock_irqrestore(&r->lock, flags);
-}
-
-static void attach_gather_locked(struct peerpin_attach *a)
-{
-	lockdep_assert_held(&a->region->lock);
-	if (!a->spread || percpu_ref_is_dying(&a->many))
-		return;
-	a->region->gathering++;
-	percpu_ref_kill_and_confirm(&a->many, attach_many_gathered);
-}
-
-void pp_attach_gather_locked(struct peerpin_region *r)
-{
-	struct peerpin_attach *a;
-
-	list_for_each_entry(a, &r->attaches, in_region)
-		attach_gather_locked(a);
-}
-
-void pp_attach_gather(struct peerpin_region *r)
-{
-	if (!READ_ONCE(r->spread))
-		return;
-	spin_lock_irq(&r->lock);
-	pp_attach_gather_locked(r);
-	spin_unlock_irq(&r->lock);
-}
-
 /* ---- the end -------------------------------------------------------------------- */
 
 static bool attach_claim_stop(struct peerpin_attach *a)
@@ -387,7 +291,7 @@ static bool attach_claim_stop(struct peerpin_attach *a)
 
 	spin_lock_irq(&a->region->lock);
 	claim = a->inflight && !a->stopping && a->listed;
-	attach_gather_locked(a);
+	pp_inflight_gather_locked(a);
 	if (claim) {
 		a->stopping = true;
 		spin_lock(&a->peer->lock);

@@ -58,21 +58,6 @@ struct peerpin_attach {
 	struct rcu_head rcu;
 };
 
-/* count a DMA, or all DMA of @many; under @region->lock. pp_attach_uncount() drops a reference */
-void pp_attach_count_locked(struct peerpin_attach *a);
-void pp_attach_uncount(struct peerpin_attach *a);
-
-/*
- * From now on no DMA of @r begins in a @many, and a grace period of RCU later @inflight is exact. Until
- * then @r->gathering counts the attachment. The second function does this early, so that the grace periods
- * of many regions that are to end overlap.
- */
-void pp_attach_gather_locked(struct peerpin_region *r);
-void pp_attach_gather(struct peerpin_region *r);
-
-/* count DMA in @many from now on; under @region->lock */
-void pp_attach_spread_locked(struct peerpin_attach *a);
-
 /* call the driver's stop(), if DMA is in flight and stop() was not called before */
 void pp_attach_stop(struct peerpin_attach *a);
 

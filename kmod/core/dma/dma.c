@@ -3,6 +3,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "attach.h"
+#include "inflight.h"
 #include "peer.h"
 #include "../region/region.h"
 #include "../node/trace.h"
@@ -20,16 +21,16 @@ static int dma_enter_locked(struct peerpin_attach *a)
 		return -ESTALE;
 	if (!a->listed || READ_ONCE(a->peer->dying))
 		return -ENODEV;
-	pp_attach_count_locked(a);
+	pp_inflight_add_locked(a);
 	if (pp_turns_are_many(&a->turns))
-		pp_attach_spread_locked(a);
+		pp_inflight_spread_locked(a);
 	return 0;
 }
 
 /* Writes no cache line of another processor. Fails if the region has ended, or its peer ends. */
 static bool dma_enter_many(struct peerpin_attach *a)
 {
-	/* pairs with pp_attach_spread_locked() */
+	/* pairs with pp_inflight_spread_locked() */
 	return smp_load_acquire(&a->spread) && percpu_ref_tryget_live(&a->many);
 }
 
@@ -52,7 +53,7 @@ static void dma_leave(struct peerpin_attach *a, bool many)
 	if (many)
 		percpu_ref_put(&a->many);
 	else
-		pp_attach_uncount(a);
+		pp_inflight_sub(a);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include "../region/account.h"
 #include "../dma/attach.h"
+#include "../dma/inflight.h"
 #include "../region/close.h"
 #include "cpumap.h"
 #include "../region/extents.h"
@@ -109,7 +110,7 @@ static void file_gather_all(struct pp_file *f)
 	u32 id = 0;
 
 	for (; (r = pp_table_next(&f->regions, &id)); id++, cond_resched()) {
-		pp_attach_gather(r);
+		pp_inflight_gather_all(r);
 		pp_region_put(r);
 	}
 }

@@ -2,7 +2,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "account.h"
-#include "../dma/attach.h"
+#include "../dma/inflight.h"
 #include "close.h"
 #include "cookie.h"
 #include "epoch.h"
@@ -121,7 +121,7 @@ bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause)
 	r->cause = cause;
 	pp_region_move_locked(r, r->state == PP_LIVE ? PP_ENDING : PP_ENDED);
 	pp_epoch_end(r->epoch);
-	pp_attach_gather_locked(r);
+	pp_inflight_gather_all_locked(r);
 	pp_ref_gather(&r->ref);
 	return true;
 }

@@ -34,7 +34,7 @@ static int text_to(const char *path, const char *text, int flags)
 }
 
 /* A count is spread in these functions. */
-static const char *const probed[] = { "pp_attach_spread_locked", "pp_ref_spread" };
+static const char *const probed[] = { "pp_inflight_spread_locked", "pp_ref_spread" };
 
 SETUP(everything_is_there)
 {
@@ -130,7 +130,7 @@ static void await_spread(void)
 
 	/* the region's references, the attachment's, and its DMA */
 	for (i = 0; i < PATIENCE_S * 10; i++) {
-		if (spreads("pp_attach_spread_locked:") && spreads("pp_ref_spread:") >= 2)
+		if (spreads("pp_inflight_spread_locked:") && spreads("pp_ref_spread:") >= 2)
 			return;
 		usleep(100000);
 	}
@@ -138,7 +138,7 @@ static void await_spread(void)
 	too_slow = atomic_load(&done) < PATIENCE_S * TOO_SLOW;
 	if (too_slow)
 		SKIP("the processors take turns too seldom: %u rounds in %d s", atomic_load(&done), PATIENCE_S);
-	EXPECT(!"spread", "%u %u after %u rounds", spreads("pp_attach_spread_locked:"), spreads("pp_ref_spread:"),
+	EXPECT(!"spread", "%u %u after %u rounds", spreads("pp_inflight_spread_locked:"), spreads("pp_ref_spread:"),
 	       atomic_load(&done));
 }
 

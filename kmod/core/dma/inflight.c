@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "attach.h"
+#include "../region/end.h"
+#include "inflight.h"
+#include "peer.h"
+#include "../region/region.h"
+
+void pp_inflight_add_locked(struct peerpin_attach *a)
+{
+	lockdep_assert_held(&a->region->lock);
+	pp_ref_get(&a->ref);
+	a->inflight++;
+	a->region->inflight++;
+}
+
+/* peerpin_peer_unregister() waits for an unlisted attachment by @strays. */
+static void inflight_idle_locked(struct peerpin_attach *a)
+{
+	struct peerpin_peer *peer = a->peer;
+
+	lockdep_assert_held(&a->region->lock);
+	if (a->listed && !READ_ONCE(peer->dying))
+		return;
+	spin_lock(&peer->lock);
+	peer->strays -= !a->listed;
+	wake_up_all(&peer->idle);
+	spin_unlock(&peer->lock);
+}
+
+/* No thread waits for the DMA of a live region, or of a peer that is not being unregistered. */
+void pp_inflight_sub(struct peerpin_attach *a)
+{
+	struct peerpin_region *r = a->region;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	if (!--a->inflight)
+		inflight_idle_locked(a);
+	if (!--r->inflight && r->state > PP_LIVE)
+		pp_region_idle_locked(r);
+	spin_unlock_irqrestore(&r->lock, flags);
+	peerpin_attach_put(a);
+}
+
+/* The last DMA of @many has ended. In an interrupt, at the end of a grace period, or in that DMA's end */
+static void inflight_many_ended(struct percpu_ref *many)
+{
+	struct peerpin_attach *a = container_of(many, struct peerpin_attach, many);
+
+	percpu_ref_exit(many);
+	pp_inflight_sub(a);
+}
+
+/* Without memory, @turns asks again soon. */
+void pp_inflight_spread_locked(struct peerpin_attach *a)
+{
+	lockdep_assert_held(&a->region->lock);
+	if (a->spread || percpu_ref_init(&a->many, inflight_many_ended, 0, PP_SPREAD_GFP))
+		return;
+	pp_inflight_add_locked(a);
+	WRITE_ONCE(a->region->spread, true);
+	smp_store_release(&a->spread, true);	/* pairs with dma_enter_many() */
+}
+
+static void inflight_many_gathered(struct percpu_ref *many)
+{
+	struct peerpin_attach *a = container_of(many, struct peerpin_attach, many);
+	struct peerpin_region *r = a->region;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	if (!--r->gathering)
+		wake_up_all(&r->idle);
+	spin_unlock_irqrestore(&r->lock, flags);
+}
+
+void pp_inflight_gather_locked(struct peerpin_attach *a)
+{
+	lockdep_assert_held(&a->region->lock);
+	if (!a->spread || percpu_ref_is_dying(&a->many))
+		return;
+	a->region->gathering++;
+	percpu_ref_kill_and_confirm(&a->many, inflight_many_gathered);
+}
+
+void pp_inflight_gather_all_locked(struct peerpin_region *r)
+{
+	struct peerpin_attach *a;
+
+	list_for_each_entry(a, &r->attaches, in_region)
+		pp_inflight_gather_locked(a);
+}
+
+void pp_inflight_gather_all(struct peerpin_region *r)
+{
+	if (!READ_ONCE(r->spread))
+		return;
+	spin_lock_irq(&r->lock);
+	pp_inflight_gather_all_locked(r);
+	spin_unlock_irq(&r->lock);
+}
