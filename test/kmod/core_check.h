@@ -45,6 +45,7 @@ enum core_check_op {
  * @in_irq: 1: make the call in a hard interrupt
  * @late: ATTACH: 1: attach to a peer during its UNREGISTER, which waits for a DMA
  * @end_in_stop: BEGIN: 1: stop() ends the DMA
+ * @wait_in_stop: BEGIN: 1: stop() waits until END, at most ten seconds
  * @max_seg: segment limit of the device; 0: 2^32 - 1
  * @boundary: segment boundary mask of the device; 0: 2^64 - 1
  * @mask: number of address bits of the device; 0: 64
@@ -59,6 +60,8 @@ struct core_check {
 	__u32 in_irq;
 	__u32 late;
 	__u32 end_in_stop;
+	__u32 wait_in_stop;
+	__u32 pad;
 	__aligned_u64 boundary;
 	__u32 max_seg;
 	__u32 mask;

@@ -149,6 +149,7 @@ static int check_begin(struct check_file *f, const struct core_check *c)
 	if (!list_empty(&flight->in_flights))
 		return -EBUSY;
 	flight->end_in_stop = c->end_in_stop;
+	flight->wait_in_stop = c->wait_in_stop;
 	ret = peerpin_dma_begin(f->attaches[c->peer], c->offset, c->length, DMA_BIDIRECTIONAL, &flight->dma);
 	if (!ret)
 		check_flight_add(flight);

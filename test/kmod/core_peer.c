@@ -4,7 +4,12 @@
 #include <linux/pci.h>
 #include <linux/platform_device.h>
 #include <linux/rwsem.h>
+#include <linux/wait.h>
 #include "core_peer.h"
+
+enum {
+	WAIT_IN_STOP = 10 * HZ,
+};
 
 /**
  * struct check_peer - a device
@@ -32,6 +37,7 @@ static DECLARE_RWSEM(peers_gate);
 
 static DEFINE_SPINLOCK(flights_lock);
 static LIST_HEAD(flights);
+static DECLARE_WAIT_QUEUE_HEAD(flight_ended);
 
 /* ---- DMA in flight ------------------------------------------------------------ */
 
@@ -49,6 +55,19 @@ static void flight_end_locked(struct check_flight *f)
 {
 	peerpin_dma_end(&f->dma);
 	list_del_init(&f->in_flights);
+	wake_up_all(&flight_ended);
+}
+
+static bool flight_is_awaited(const struct peerpin_attach *attach)
+{
+	struct check_flight *f;
+	bool awaited = false;
+
+	spin_lock_irq(&flights_lock);
+	list_for_each_entry(f, &flights, in_flights)
+		awaited |= f->wait_in_stop && f->dma.attach == attach;
+	spin_unlock_irq(&flights_lock);
+	return awaited;
 }
 
 int check_flight_end(struct check_flight *f)
@@ -75,6 +94,7 @@ static void check_stop(void *data, struct peerpin_attach *attach)
 		if (f->end_in_stop && f->dma.attach == attach)
 			flight_end_locked(f);
 	spin_unlock_irq(&flights_lock);
+	wait_event_timeout(flight_ended, !flight_is_awaited(attach), WAIT_IN_STOP);
 }
 
 static const struct peerpin_peer_ops check_ops = {

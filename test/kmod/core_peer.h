@@ -11,11 +11,13 @@
  * struct check_flight - a DMA in flight
  * @in_flights: entry of the list of DMA in flight; the thread that unlists the entry ends the DMA
  * @end_in_stop: true: stop() ends the DMA
+ * @wait_in_stop: true: stop() waits until another thread has ended the DMA
  */
 struct check_flight {
 	struct list_head in_flights;
 	struct peerpin_dma dma;
 	bool end_in_stop;
+	bool wait_in_stop;
 };
 
 void check_flight_add(struct check_flight *f);	/* the DMA has begun; any context */

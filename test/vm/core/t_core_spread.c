@@ -13,6 +13,7 @@
 
 enum {
 	DEVICE = 0,
+	OTHER_DEVICE,
 	THREADS = 2,
 	PATIENCE_S = 20,
 	TOO_SLOW = 10000,	/* rounds a second: processors that take turns more seldom share no count */
@@ -235,6 +236,36 @@ CASE(unregistration_waits_for_dma)
 	CHECK_CASE();
 	EXPECT(!core_register(DEVICE) && !unpin(fd, pin.out_region) && !emu_free(gpu, GPU_A), "unpin");
 	leave();
+}
+
+/* stop() of another device, which the core calls first, waits here. DMA must be refused meanwhile. */
+CASE(ended_region_refuses_dma_at_once)
+{
+	struct core_check c = { .peer = OTHER_DEVICE, .length = PAGE, .wait_in_stop = 1 };
+	pthread_t caller;
+	int i, err;
+
+	EXPECT(!core_register(OTHER_DEVICE), "register");
+	start();
+	CHECK_CASE();
+	stop();
+	CHECK_CASE();
+	EXPECT(!core_do(files[0], CORE_CHECK_ATTACH, OTHER_DEVICE) && !core_call(files[0], CORE_CHECK_BEGIN, &c), "begin");
+	EXPECT(!pthread_create(&caller, NULL, free_memory, NULL), "thread");
+	for (i = 0; i < 500 && !core_stops(OTHER_DEVICE); i++)
+		usleep(10000);
+	EXPECT(core_stops(OTHER_DEVICE) == 1 && !core_stops(DEVICE), "stops: %u, %u", core_stops(OTHER_DEVICE),
+	       core_stops(DEVICE));
+	err = core_begin(files[1], DEVICE, 1, 0, PAGE);
+	if (!err)
+		core_end(files[1], 1);
+	EXPECT(!core_end(files[0], 0), "end");
+	pthread_join(caller, NULL);
+	EXPECT(err == -ESTALE, "begin: %d", err);
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	leave();
+	CHECK_CASE();
+	EXPECT(!core_unregister(OTHER_DEVICE), "unregister");
 }
 
 static unsigned long timeouts(void)

@@ -3,7 +3,6 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,65 +14,29 @@
 
 enum {
 	PAGE = 4096,
-	SIZE = 4 << 20,
-	LONG_S = 20,	/* a thread gives up after this time */
-	SOON_S = 10,
+	PAGES = 4,
+	MOST_ROUNDS = 100,
 };
 
 static int fd;
-static char *memory;
-static atomic_int stopped;
-static atomic_uint discards;
 
 SETUP(everything_is_there)
 {
 	fd = pin_open();
-	memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	EXPECT(fd >= 0 && memory != MAP_FAILED, "%s", strerror(errno));
-	EXPECT(!madvise(memory, SIZE, MADV_NOHUGEPAGE), "%s", strerror(errno));
-}
-
-static void *discard(__attribute__((unused)) void *arg)
-{
-	uint64_t end = now_ns() + LONG_S * 1000000000ull;
-
-	while (!atomic_load(&stopped) && now_ns() < end)
-		atomic_fetch_add(&discards, !madvise(memory + SIZE / 2, PAGE, MADV_DONTNEED));
-	return NULL;
-}
-
-CASE(memory_that_changes_is_ESTALE)
-{
-	uint64_t start = now_ns();
-	struct peerpin_pin p;
-	pthread_t thread;
-	int err;
-
-	atomic_store(&stopped, 0);
-	EXPECT(!pthread_create(&thread, NULL, discard, NULL), "thread");
-	usleep(50000);
-	err = pin_at(fd, (uintptr_t)memory, SIZE, &p);
-	atomic_store(&stopped, 1);
-	pthread_join(thread, NULL);
-	printf("# %d after %lu ms, %u discards\n", err, (now_ns() - start) / 1000000, atomic_load(&discards));
-	EXPECT(now_ns() - start < SOON_S * 1000000000ull, "the pin took %lu ms", (now_ns() - start) / 1000000);
-	if (!err)	/* the other thread did not run */
-		EXPECT(!unpin(fd, p.out_region), "unpin");
-	else
-		EXPECT(err == -ESTALE && p.out_reason == PEERPIN_REASON_REVOKED, "%d, reason %u", err, p.out_reason);
+	EXPECT(fd >= 0, "%d", fd);
 }
 
 /* ---- userfaultfd --------------------------------------------------------------- */
 
-/* A page that stays missing until deliver(). NULL: there is no userfaultfd. */
-static char *page_to_come(int *uffd)
+/* PAGES pages. After the first page @count pages stay missing until a thread fills them. NULL: there is no userfaultfd. */
+static char *pages_to_come(int *uffd, unsigned int count)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	char *p = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	range.range.start = (uintptr_t)p + PAGE;
-	range.range.len = PAGE;
+	range.range.len = count * PAGE;
 	*uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (p == MAP_FAILED || ioctl(*uffd, UFFDIO_API, &api) || ioctl(*uffd, UFFDIO_REGISTER, &range))
 		return NULL;
@@ -102,18 +65,78 @@ CASE(pin_waits_for_missing_page)
 	void *wrong;
 	int err;
 
-	missing = page_to_come(&uffd);
+	missing = pages_to_come(&uffd, 1);
 	if (!missing && uffd < 0)
 		SKIP("this kernel has no userfaultfd");
 	EXPECT(missing && !pthread_create(&thread, NULL, deliver, NULL), "userfaultfd: %s", strerror(errno));
-	err = pin_at(fd, (uintptr_t)missing, 3 * PAGE, &p);
+	err = pin_at(fd, (uintptr_t)missing, PAGES * PAGE, &p);
 	EXPECT(!err, "pin: %d, reason %u", err, p.out_reason);
 	pthread_join(thread, &wrong);
 	EXPECT(!wrong && !strcmp(missing + PAGE, "delivered"), "%s", (char *)wrong);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
-	munmap(missing, 3 * PAGE);
+	munmap(missing, PAGES * PAGE);
 	close(uffd);
 }
+
+/* ---- memory that changes ---------------------------------------------------------- */
+
+static unsigned int rounds;	/* written by the thread only, until it is joined */
+
+/* The address of the next fault, or NULL at the end of the test */
+static char *next_fault(void)
+{
+	struct uffd_msg message;
+
+	if (read(uffd, &message, sizeof(message)) != sizeof(message) || message.event != UFFD_EVENT_PAGEFAULT)
+		return NULL;
+	return (char *)(uintptr_t)message.arg.pagefault.address - message.arg.pagefault.address % PAGE;
+}
+
+/*
+ * Two pages are missing by turns: whenever the pin waits for a page, the thread discards the other page and fills
+ * this page. So each try of the pin waits twice, and a page of the range is discarded meanwhile. After MOST_ROUNDS the
+ * thread discards no more, so that a pin without a bound succeeds.
+ */
+static void *fill_by_turns(__attribute__((unused)) void *arg)
+{
+	static char data[PAGE];
+	char *at;
+
+	while ((at = next_fault())) {
+		struct uffdio_copy copy = { .dst = (uintptr_t)at, .src = (uintptr_t)data, .len = PAGE };
+		char *other = at == missing + PAGE ? at + PAGE : at - PAGE;
+
+		if (++rounds < MOST_ROUNDS && madvise(other, PAGE, MADV_DONTNEED))
+			return "discard";
+		if (ioctl(uffd, UFFDIO_COPY, &copy))
+			return "copy";
+	}
+	return NULL;
+}
+
+CASE(memory_that_changes_is_ESTALE)
+{
+	struct peerpin_pin p;
+	pthread_t thread;
+	void *wrong;
+	int err;
+
+	missing = pages_to_come(&uffd, 2);
+	if (!missing && uffd < 0)
+		SKIP("this kernel has no userfaultfd");
+	EXPECT(missing && !pthread_create(&thread, NULL, fill_by_turns, NULL), "userfaultfd: %s", strerror(errno));
+	err = pin_at(fd, (uintptr_t)missing, PAGES * PAGE, &p);
+	pthread_cancel(thread);
+	pthread_join(thread, &wrong);
+	EXPECT(wrong == PTHREAD_CANCELED, "%s", wrong ? (char *)wrong : "no fault");
+	EXPECT(err == -ESTALE && p.out_reason == PEERPIN_REASON_REVOKED, "%d after %u faults, reason %u", err, rounds,
+	       p.out_reason);
+	EXPECT(rounds > 2, "%u faults", rounds);	/* more than one try */
+	munmap(missing, PAGES * PAGE);
+	close(uffd);
+}
+
+/* ---- signals ---------------------------------------------------------------------- */
 
 static void ignore(__attribute__((unused)) int number)
 {
@@ -139,13 +162,13 @@ CASE(signal_ends_wait_for_missing_page)
 
 	if (kernel_waits())
 		SKIP("the wait of this kernel ends by fatal signals only");
-	missing = page_to_come(&uffd);
+	missing = pages_to_come(&uffd, 1);
 	if (!missing && uffd < 0)
 		SKIP("this kernel has no userfaultfd");
 	EXPECT(missing && !sigaction(SIGALRM, &act, NULL) && !setitimer(ITIMER_REAL, &soon, NULL), "%s", strerror(errno));
-	err = pin_at(fd, (uintptr_t)missing, 3 * PAGE, &p);
+	err = pin_at(fd, (uintptr_t)missing, PAGES * PAGE, &p);
 	EXPECT(err == -EINTR, "pin: %d, reason %u", err, p.out_reason);
-	munmap(missing, 3 * PAGE);
+	munmap(missing, PAGES * PAGE);
 	close(uffd);
 }
 
