@@ -9,16 +9,17 @@
 #include "public.h"
 #include "refuse.h"
 
+/* secure_getenv(): the caller of a setuid program must not choose what happens to memory of the program. */
 static bool may_persist(void)
 {
-	const char *value = getenv("PEERPIN_GDR_PERSISTENT");
+	const char *value = secure_getenv("PEERPIN_GDR_PERSISTENT");
 
 	return !value || strcmp(value, "0");
 }
 
 static bool must_use_dmabuf(void)
 {
-	const char *value = getenv("GDRCOPY_USE_DMABUF_MMAP");
+	const char *value = secure_getenv("GDRCOPY_USE_DMABUF_MMAP");
 
 	return value && !strcmp(value, "1");
 }

@@ -9,7 +9,7 @@ int gdr_refuse(int error, const char *format, ...)
 	char text[512];
 	va_list args;
 
-	if (!getenv("GDRCOPY_ENABLE_LOGGING"))
+	if (!secure_getenv("GDRCOPY_ENABLE_LOGGING"))
 		return error;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* libgdrapi on a mock kernel: its requests, and its results for the answers of the kernel. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -177,6 +178,46 @@ static void environment_turns_persistent_pins_off(void **state)
 	assert_int_equal(asked.flags, 0);
 	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
 	close_unused();
+}
+
+/* glibc's secure_getenv() finds no variable in a setuid program. */
+static bool is_setuid;
+
+char *secure_getenv(const char *name)
+{
+	return is_setuid ? NULL : getenv(name);
+}
+
+static void setuid_program_ignores_environment(void **state)
+{
+	(void)state;
+	setenv("PEERPIN_GDR_PERSISTENT", "0", 1);
+	setenv("GDRCOPY_USE_DMABUF_MMAP", "1", 1);
+	is_setuid = true;
+	open_with(no_such_memory);
+	is_setuid = false;
+	unsetenv("PEERPIN_GDR_PERSISTENT");
+	unsetenv("GDRCOPY_USE_DMABUF_MMAP");
+	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT);
+	assert_int_equal(is_persistent(), 1);
+	close_unused();
+}
+
+static void malformed_environment_is_ignored(void **state)
+{
+	static const char *const values[] = { "", "00", "-1", " 0", "0 ", "\xff\n", "yes", "%s%n" };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		setenv("PEERPIN_GDR_PERSISTENT", values[i], 1);
+		setenv("GDRCOPY_USE_DMABUF_MMAP", values[i], 1);
+		open_with(no_such_memory);
+		assert_int_equal(is_persistent(), 1);
+		close_unused();
+	}
+	unsetenv("PEERPIN_GDR_PERSISTENT");
+	unsetenv("GDRCOPY_USE_DMABUF_MMAP");
 }
 
 static void handle_begins_with_descriptor(void **state)
@@ -587,6 +628,8 @@ int main(void)
 		cmocka_unit_test_setup(failed_open_sets_errno, setup),
 		cmocka_unit_test_setup(pins_are_persistent_if_supported, setup),
 		cmocka_unit_test_setup(environment_turns_persistent_pins_off, setup),
+		cmocka_unit_test_setup(setuid_program_ignores_environment, setup),
+		cmocka_unit_test_setup(malformed_environment_is_ignored, setup),
 		cmocka_unit_test_setup(absent_module_is_replaced, setup),
 		cmocka_unit_test_setup(environment_selects_dmabufs, setup),
 		cmocka_unit_test_setup(close_unpins_all, setup),
