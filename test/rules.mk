@@ -48,6 +48,7 @@ $(call unit,copy): private UNIT_WRAP := pp_open pp_close pp_cache_create_ctx pp_
 $(call unit,cache_memory): private UNIT_WRAP := calloc madvise mprotect munmap sysconf
 $(call unit,cache_clock): private UNIT_WRAP := pp_now_ns
 $(call unit,cache_wait): private UNIT_WRAP := pp_fence_heavy pp_waiter_sleep pthread_mutex_trylock
+$(call unit,cache_fork): private UNIT_WRAP := pthread_mutex_lock
 $(call unit,gdrapi): private UNIT_WRAP := calloc
 
 # For these tests, the library looks up functions of the test by dlsym().
