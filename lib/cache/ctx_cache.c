@@ -6,10 +6,11 @@
 #include <peerpin.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include "cache.h"
+#include "flags.h"
 #include "lib/cuda/allocation.h"
 #include "lib/cuda/query.h"
 #include "lib/sys/debug.h"
-#include "range.h"
 #include "regcache.h"
 #include "lib/region/region.h"
 #include "lib/sys/sys.h"
@@ -54,21 +55,21 @@ static int verify(const struct registration *reg, const struct pp_mem *mem,
 	return 0;
 }
 
-static int pin_verified(struct pp_ctx *ctx, uint64_t length,
+static int pin_verified(const struct pp_cache *c, uint64_t length,
 			const struct pp_mem *mem, unsigned int provider,
 			struct registration *reg, struct pp_why *why)
 {
-	int ret = pp_pin_as(ctx, reg->addr, length, provider, 0, &reg->region, why);
+	int ret = pp_pin_as(c->ctx, reg->addr, length, provider, c->attr.pin_flags, &reg->region, why);
 
 	if (ret)
 		return ret;
 	ret = verify(reg, mem, why);
 	if (ret)
-		pp_unpin(ctx, &reg->region);
+		pp_unpin(c->ctx, &reg->region);
 	return ret;
 }
 
-static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
+static int register_range(const struct pp_cache *c, uint64_t addr, uint64_t length,
 			  struct registration *reg, struct pp_why *why)
 {
 	struct pp_mem mem;
@@ -80,13 +81,16 @@ static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 		pp_allocation_explain(&mem, addr, length, why);
 		return -EINVAL;
 	}
+	/* as pp_pin_with(). Without an answer of CUDA there is no buffer id, so no hit could be checked */
+	if (mem.kind == PP_MEM_HOST && c->attr.pin_flags)
+		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EINVAL);
 	ret = pp_allocation_prepare(&mem, addr, length, why);
 	if (ret)
 		return ret;
 	reg->addr = addr;
 	reg->buffer_id = mem.buffer_id;
 	reg->shares_block = pp_allocation_shares_block(&mem);
-	return pin_verified(ctx, length, &mem, provider, reg, why);
+	return pin_verified(c, length, &mem, provider, reg, why);
 }
 
 static int ctx_pin(void *arg, uint64_t addr, uint64_t length, void **out,
@@ -97,7 +101,7 @@ static int ctx_pin(void *arg, uint64_t addr, uint64_t length, void **out,
 
 	if (!reg)
 		return -ENOMEM;
-	ret = register_range(pp_cache_ctx(arg), addr, length, reg, why);
+	ret = register_range(arg, addr, length, reg, why);
 	pp_region_debug(addr, length, ret, &reg->region, why);
 	if (ret)
 		free(reg);
@@ -128,7 +132,8 @@ static int epoch_valid(void *arg, void *reg)
 
 /*
  * Checks the id, except for host memory, which has none. Checks the region too: a pin may
- * end before its memory, for example if a huge page is split or a GPU is unbound.
+ * end before its memory, for example if a huge page is split or a GPU is unbound. The id
+ * also proves that the memory of a persistent pin was not freed, which changes no epoch.
  */
 static int tag_valid(void *arg, void *reg)
 {
@@ -192,7 +197,18 @@ static void say(uint32_t watch)
 	pp_debug("a cache of regions detects frees by %s", how[watch]);
 }
 
-/* A hook that was loaded too late does not see all frees: then PP_WATCH_BEST means PP_WATCH_EPOCH. */
+static uint32_t flags_of(const struct pp_cache_attr *attr)
+{
+	return attr ? attr->pin_flags : 0;
+}
+
+/* A free of memory with a persistent pin changes no word of the revocation page. */
+static bool can_judge(uint32_t watch, uint32_t flags)
+{
+	return pp_flags_are_known(flags) && !(flags && watch == PP_WATCH_EPOCH);
+}
+
+/* A hook that was loaded too late does not see all frees: then PP_WATCH_BEST means the best of the other two. */
 static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
 {
 	int ret = -EOPNOTSUPP;
@@ -203,7 +219,8 @@ static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cach
 		say(PP_WATCH_HOOK);
 	if (ret != -EOPNOTSUPP || watch == PP_WATCH_HOOK)
 		return ret;
-	watch = watch == PP_WATCH_BEST ? PP_WATCH_EPOCH : watch;
+	if (watch == PP_WATCH_BEST)
+		watch = flags_of(attr) ? PP_WATCH_TAG : PP_WATCH_EPOCH;
 	say(watch);
 	return pp_cache_make(&ctx_ops[watch], NULL, attr, out);
 }
@@ -220,11 +237,10 @@ PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 		return -EINVAL;
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
-	/* a hit checks the region's epoch, but a free does not change the epoch of a persistent pin */
-	if (attr && attr->pin_flags)
-		return -EOPNOTSUPP;
 	if (watch > PP_WATCH_NONE)
 		return -EINVAL;
+	if (!can_judge(watch, flags_of(attr)))
+		return -EOPNOTSUPP;
 	ret = make(watch, attr, out);
 	if (!ret)
 		pp_cache_set_ctx(*out, ctx);

@@ -73,12 +73,13 @@ struct pp_mr_why {
  * @pd: must outlive the object
  * @access: enum ibv_access_flags of all registrations of this object; open another object
  *	for other flags
- * @limits: NULL, or limits of the cached registrations; pin_flags and watch must be 0
+ * @limits: NULL, or limits of the cached registrations; watch must be 0. With PEERPIN_PIN_PERSISTENT
+ *	in pin_flags, PP_MR_PEERPIN_DMABUF makes persistent pins; the other ways have none
  * @out: set on success; close it with pp_verbs_close()
  *
  * Opens /dev/peerpin. If the open fails, the object works without the device.
  *
- * Return: 0; -EINVAL @pd or @out is NULL, or pin_flags or watch is not 0; -ENOMEM.
+ * Return: 0; -EINVAL @pd or @out is NULL, or watch is not 0; -EOPNOTSUPP unknown pin_flags; -ENOMEM.
  */
 int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache_attr *limits, struct pp_verbs **out)
 	PP_WRITES(4);

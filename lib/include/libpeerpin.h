@@ -433,11 +433,11 @@ struct pp_cache_ops {
  * a cache of regions also checks the revocation page on each hit. pp_cache(3) compares the methods.
  * The creation of a cache fails with -EOPNOTSUPP:
  * - with HOOK, if the hook is not loaded or misses calls (pp_hook_add());
- * - with EPOCH, for dma-bufs;
- * - with any @pin_flags.
+ * - with EPOCH, for dma-bufs, and with PEERPIN_PIN_PERSISTENT: a free does not revoke such a pin;
+ * - with an unknown flag in @pin_flags, and for dma-bufs with any.
  */
 enum pp_cache_watch {
-	PP_WATCH_BEST,	/* HOOK if it is loaded and sees all frees; else EPOCH, for dma-bufs TAG */
+	PP_WATCH_BEST,	/* HOOK if it is loaded and sees all frees; else EPOCH, for dma-bufs and persistent pins TAG */
 	PP_WATCH_EPOCH,	/* the revocation page; for small and pooled memory the buffer id. Regions only */
 	PP_WATCH_HOOK,	/* libpeerpin-hook.so, which reports frees by CUDA calls of this process */
 	PP_WATCH_TAG,	/* CUDA's buffer id (guide 12.5): one CUDA call on each hit */
@@ -448,7 +448,7 @@ enum pp_cache_watch {
  * struct pp_cache_attr - limits; zero-initialise, then set what differs
  * @max_bytes, @max_entries: limits; while the cache exceeds a limit, idle entries are evicted;
  *	0: no limit
- * @pin_flags: must be 0
+ * @pin_flags: enum peerpin_pin_flags, for caches of regions and pp_verbs_open(); 0 for all other caches
  * @watch: enum pp_cache_watch, for caches of regions and of dma-bufs; 0 for all other caches
  */
 struct pp_cache_attr {
@@ -508,6 +508,10 @@ int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
  *
  * Registers whole GPU allocations if there is room, and whole pages of host memory. Gets of GPU
  * memory with @rdma 0 (struct pp_mem) return -EINVAL.
+ *
+ * With PEERPIN_PIN_PERSISTENT in @pin_flags the cache makes persistent pins, of GPU memory only:
+ * gets of other memory return -EINVAL. An entry keeps freed memory allocated, as a dma-buf does,
+ * until the hook reports the free or a tag differs.
  *
  * Return: 0; -EOPNOTSUPP see enum pp_cache_watch; -EINVAL no such watch; -EACCES @ctx belongs to
  * the parent process; -ENOMEM.

@@ -100,7 +100,7 @@ static int pin(struct attempt *a)
 
 	if (!a->r->ctx)
 		return failed(a, "pp_open", a->r->ctx_error);
-	ret = pp_pin(a->r->ctx, at(mr->addr), mr->length, &a->reg->region, &a->said->why);
+	ret = pp_pin_with(a->r->ctx, at(mr->addr), mr->length, a->r->pin_flags, &a->reg->region, &a->said->why);
 	if (ret)
 		return failed(a, "pp_pin", ret);
 	a->reg->pinned = true;

@@ -11,10 +11,12 @@
  * struct pp_registrar - arguments common to all registrations
  * @ctx: NULL if /dev/peerpin could not be opened
  * @ctx_error: the error of opening /dev/peerpin
+ * @pin_flags: enum peerpin_pin_flags of pins of GPU memory
  */
 struct pp_registrar {
 	struct ibv_pd *pd;
 	int access;
+	uint32_t pin_flags;
 	struct pp_ctx *ctx;
 	int ctx_error;
 };

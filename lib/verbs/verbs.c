@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "lib/sys/cancel.h"
 #include "libpeerpin-hook.h"
+#include "lib/cache/flags.h"
 #include "lib/cache/range.h"
 #include "registration.h"
 #include "lib/sys/debug.h"
@@ -154,20 +155,24 @@ PP_PUBLIC int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
+	struct pp_cache_attr attr = limits ? *limits : (struct pp_cache_attr){ 0 };
 	struct pp_verbs *v;
 	int ret;
 
 	if (!pd || !out)
 		return -EINVAL;
+	if (!pp_flags_are_known(attr.pin_flags))
+		return -EOPNOTSUPP;
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	ret = pp_cache_create(&verbs_ops, v, limits, &v->cache);
+	v->registrar = (struct pp_registrar){ .pd = pd, .access = access, .pin_flags = attr.pin_flags };
+	attr.pin_flags = 0;	/* pp_cache_create() accepts no flags */
+	ret = pp_cache_create(&verbs_ops, v, &attr, &v->cache);
 	if (ret) {
 		free(v);
 		return ret;
 	}
-	v->registrar = (struct pp_registrar){ .pd = pd, .access = access };
 	v->registrar.ctx_error = pp_open(&v->registrar.ctx);
 	watch(v->cache);
 	*out = v;

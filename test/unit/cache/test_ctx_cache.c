@@ -339,6 +339,80 @@ static void range_past_allocation_is_refused(void **state)
 	refused(GPU + 15 * MIB, 2 * MIB, PEERPIN_REASON_VENDOR_REFUSED);
 }
 
+/* ---- persistent pins ---------------------------------------------------------------- */
+
+static void persistent(uint32_t watch)
+{
+	const struct pp_cache_attr attr = { .pin_flags = PEERPIN_PIN_PERSISTENT, .watch = watch };
+
+	pp_cache_destroy(cache);
+	assert_int_equal(pp_cache_create_ctx(ctx, &attr, &cache), 0);
+}
+
+/* @watch without a hook, so the id alone shows the free: the allocation has whole blocks, and its epoch stays. */
+static void freed_persistent_pin_ends(uint32_t watch)
+{
+	const struct pp_region *r;
+
+	persistent(watch);
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	r = get(GPU, MIB);
+	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT);
+	assert_ptr_equal(get(GPU, 8 * MIB), r);
+	allocate(0, GPU, 8 * MIB, 2);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, MIB);
+	allocate(0, 0, 0, 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	assert_int_equal(get_error(GPU, MIB), -ESTALE);
+}
+
+static void persistent_pin_of_freed_memory_ends(void **state)
+{
+	(void)state;
+	freed_persistent_pin_ends(PP_WATCH_BEST);
+	freed_persistent_pin_ends(PP_WATCH_TAG);
+}
+
+/* The removal of the GPU revokes persistent pins, too. */
+static void persistent_pin_is_revoked(void **state)
+{
+	const struct pp_region *r;
+
+	(void)state;
+	persistent(PP_WATCH_BEST);
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	r = get(GPU, 1);
+	mock_epochs[r->slot]++;
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 1);
+}
+
+static void persistent_pin_replaced_meanwhile(void **state)
+{
+	(void)state;
+	persistent(PP_WATCH_BEST);
+	allocate(0, GPU, 2 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_of_what_came_after);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	assert_int_equal(get_error(GPU, 2 * MIB), -ESTALE);
+}
+
+/* If CUDA answers nothing at the moment, the memory has no id that a hit could compare. */
+static void persistent_pin_needs_an_id(void **state)
+{
+	(void)state;
+	persistent(PP_WATCH_BEST);
+	refused(HOST, 4096, PEERPIN_REASON_NOT_GPU);
+	allocate(0, GPU, 2 * MIB, 1);
+	mock_cuda_error = 700;
+	refused(GPU, 4096, PEERPIN_REASON_NOT_GPU);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -359,6 +433,10 @@ int main(void)
 		TEST(managed_memory_is_refused),
 		TEST(non_rdma_memory_is_refused),
 		TEST(range_past_allocation_is_refused),
+		TEST(persistent_pin_of_freed_memory_ends),
+		TEST(persistent_pin_is_revoked),
+		TEST(persistent_pin_replaced_meanwhile),
+		TEST(persistent_pin_needs_an_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

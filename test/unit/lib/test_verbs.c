@@ -106,6 +106,38 @@ static void peerpin_dmabuf_is_the_fallback(void **state)
 	assert_int_equal(live_at_unpin, 0);
 }
 
+static void reopen(uint32_t pin_flags)
+{
+	const struct pp_cache_attr attr = { .pin_flags = pin_flags };
+
+	pp_verbs_close(verbs);
+	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, &attr, &verbs), 0);
+}
+
+/* The free changes no word of the revocation page, so only the buffer id shows it. */
+static void persistent_pin_of_freed_memory_ends(void **state)
+{
+	const struct pp_mr *mr;
+
+	(void)state;
+	reopen(PEERPIN_PIN_PERSISTENT);
+	mock_cuda_export_error = 801;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	mock_expect(PEERPIN_IOC_EXPORT, export_ok);
+	mr = once(GPU, MIB);
+	assert_int_equal(mr->way, PP_MR_PEERPIN_DMABUF);
+	assert_int_equal(pinned.flags, PEERPIN_PIN_PERSISTENT);
+	assert_ptr_equal(once(GPU, 8 * MIB), mr);
+	allocate(0, GPU, 8 * MIB, 2);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	mock_expect(PEERPIN_IOC_EXPORT, export_ok);
+	once(GPU, MIB);
+	assert_int_equal(mock_verbs.calls, 2);
+	assert_int_equal(mock_verbs.live, 1);
+}
+
 static void revoked_region_is_registered_again(void **state)
 {
 	(void)state;
@@ -375,14 +407,15 @@ static void short_buffer_cuts_explanation(void **state)
 
 static void bad_open_arguments_are_refused(void **state)
 {
-	struct pp_cache_attr watch = { .watch = PP_WATCH_TAG }, flags = { .pin_flags = 1 };
+	struct pp_cache_attr watch = { .watch = PP_WATCH_TAG }, flags = { .pin_flags = 5 }, pcie = { .pin_flags = 2 };
 	struct pp_verbs *none = NULL;
 
 	(void)state;
 	assert_int_equal(pp_verbs_open(NULL, ACCESS, NULL, &none), -EINVAL);
 	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, NULL, NULL), -EINVAL);
 	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, &watch, &none), -EINVAL);
-	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, &flags, &none), -EINVAL);
+	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, &flags, &none), -EOPNOTSUPP);
+	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, &pcie, &none), -EOPNOTSUPP);
 	assert_null(none);
 	pp_verbs_close(NULL);
 }
@@ -424,6 +457,7 @@ int main(void)
 		TEST_BARE(freed_memory_is_deregistered),
 		TEST(memory_replaced_during_registration_fails),
 		TEST(peerpin_dmabuf_is_the_fallback),
+		TEST_PINNED(persistent_pin_of_freed_memory_ends),
 		TEST_PINNED(revoked_region_is_registered_again),
 		TEST(peer_memory_is_last_fallback),
 		TEST(failure_explains_every_attempt),

@@ -279,15 +279,23 @@ static void no_unpin(void *arg, void *reg)
 	(void)arg, (void)reg;
 }
 
-static void a_cache_refuses_persistent_pins(void **state)
+/* A free changes no epoch of a persistent pin. An unknown flag may mean another such pin. */
+static void unjudged_pins_are_refused(void **state)
 {
-	const struct pp_cache_attr attr = { .pin_flags = PEERPIN_PIN_PERSISTENT };
+	static const struct pp_cache_attr attrs[] = {
+		{ .pin_flags = PEERPIN_PIN_PERSISTENT, .watch = PP_WATCH_EPOCH },
+		{ .pin_flags = PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE, .watch = PP_WATCH_EPOCH },
+		{ .pin_flags = PEERPIN_PIN_PCIE, .watch = PP_WATCH_TAG },
+		{ .pin_flags = PEERPIN_PIN_PERSISTENT | 4, .watch = PP_WATCH_TAG },
+	};
 	const struct pp_cache_ops ops = { .pin = no_pin, .unpin = no_unpin };
 	struct pp_cache *cache;
+	unsigned int i;
 
 	(void)state;
-	assert_int_equal(pp_cache_create_ctx(ctx, &attr, &cache), -EOPNOTSUPP);
-	assert_int_equal(pp_cache_create(&ops, NULL, &attr, &cache), -EINVAL);
+	for (i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
+		assert_int_equal(pp_cache_create_ctx(ctx, &attrs[i], &cache), -EOPNOTSUPP);
+	assert_int_equal(pp_cache_create(&ops, NULL, &(struct pp_cache_attr){ .pin_flags = 1 }, &cache), -EINVAL);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -309,7 +317,7 @@ int main(void)
 		TEST(persistent_host_pin_is_refused),
 		TEST(persistent_unmapped_pin_is_refused),
 		TEST(child_does_not_own_file),
-		TEST(a_cache_refuses_persistent_pins),
+		TEST(unjudged_pins_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

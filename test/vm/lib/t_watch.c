@@ -4,6 +4,7 @@
  * There must be no stale hit. Without a watch there must be stale hits.
  */
 #include <libpeerpin-hook.h>
+#include <peerpin.h>
 #include "watch.h"
 
 enum { MS = 700, MILLION = 1000000 };
@@ -17,29 +18,37 @@ SETUP(gpu_hook_and_pins_are_there)
 	EXPECT(!view_catch(), "signals");
 }
 
-static struct pp_cache *cache_of(uint32_t watch)
+static struct pp_cache *cache_with(uint32_t watch, uint32_t pin_flags)
 {
-	const struct pp_cache_attr attr = { .watch = watch };
+	const struct pp_cache_attr attr = { .watch = watch, .pin_flags = pin_flags };
 	struct pp_cache *cache = NULL;
 
 	return pp_cache_create_ctx(pins, &attr, &cache) ? NULL : cache;
 }
 
-static void against(struct race *r, uint32_t watch, const struct memory *memory, unsigned long rounds)
+static struct pp_cache *cache_of(uint32_t watch)
 {
-	struct pp_cache *cache = cache_of(watch);
+	return cache_with(watch, 0);
+}
 
+static void against(struct race *r, struct pp_cache *cache, const struct memory *memory, unsigned long rounds)
+{
 	EXPECT(cache, "no cache");
 	race(r, cache, pins, memory, rounds, MS);
 }
 
-static void never_stale(uint32_t watch, const struct memory *memory, unsigned long rounds)
+static void fresh(struct pp_cache *cache, const struct memory *memory, unsigned long rounds)
 {
 	struct race r = { 0 };
 
-	against(&r, watch, memory, rounds);
+	against(&r, cache, memory, rounds);
 	CHECK_CASE();
 	race_expect_fresh(&r);
+}
+
+static void never_stale(uint32_t watch, const struct memory *memory, unsigned long rounds)
+{
+	fresh(cache_of(watch), memory, rounds);
 }
 
 /* Without a watch there are stale hits: this proves that the other cases can fail. */
@@ -47,7 +56,7 @@ static void stale(const struct memory *memory)
 {
 	struct race r = { 0 };
 
-	against(&r, PP_WATCH_NONE, memory, ROUNDS_AT_LEAST);
+	against(&r, cache_of(PP_WATCH_NONE), memory, ROUNDS_AT_LEAST);
 	CHECK_CASE();
 	EXPECT(r.stale, "none of %lu hits was stale, in %lu rounds", r.judged, r.rounds);
 }
@@ -90,6 +99,12 @@ CASE(best_gives_no_stale_hit)
 CASE(best_is_fresh_for_small_memory)
 {
 	never_stale(PP_WATCH_BEST, &small, ROUNDS_AT_LEAST);
+}
+
+/* A free does not revoke these pins. t_watch_bare has the case without the hook. */
+CASE(hook_judges_persistent_pins)
+{
+	fresh(cache_with(PP_WATCH_HOOK, PEERPIN_PIN_PERSISTENT), &big, ROUNDS_AT_LEAST);
 }
 
 CASE(no_watch_gives_stale_hits)
