@@ -8,6 +8,7 @@
 #include "lib/cuda/process.h"
 #include "lib/sys/cancel.h"
 #include "lib/sys/debug.h"
+#include "lib/sys/probe.h"
 #include "lib/sys/sys.h"
 #include "lib/sys/thread.h"
 #include "libpeerpin-fi.h"
@@ -57,7 +58,7 @@ static void end(void)
 
 static int thread_make(void)
 {
-	int ret = pp_thread_make(&notifier, notify);
+	int ret = pp_thread_make(&notifier, "peerpin-fi", notify);
 
 	if (!ret)
 		atexit(end);
@@ -114,27 +115,13 @@ static struct fi_ops_mem_monitor monitor_ops = {
 
 /* ---- the import ------------------------------------------------------------------------- */
 
-/* Memory that can be watched if the kernel module has watches */
-static char probe;
-
-static int check_kernel(void)
-{
-	struct pp_watched watched;
-	int ret;
-
-	do
-		ret = pp_watch(ctx, &probe, sizeof(probe), &watched, NULL);
-	while (ret == -EINTR);
-	return ret ? ret : pp_unwatch(ctx, &watched);
-}
-
 static int open_kernel(void)
 {
 	int ret = pp_open(&ctx);
 
 	if (ret)
 		return ret;
-	ret = check_kernel();
+	ret = pp_watch_probe(ctx);
 	ret = ret ? ret : pp_subs_init(&subs, ctx);
 	if (ret)
 		pp_close(ctx);

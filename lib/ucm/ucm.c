@@ -75,7 +75,7 @@ static int watch_host(void)
 {
 	int ret = pp_ranges_init();
 
-	ret = ret ? ret : pp_thread_make(&notifier, notify);
+	ret = ret ? ret : pp_thread_make(&notifier, "peerpin-ucm", notify);
 	if (!ret)
 		atexit(end);
 	return ret;

@@ -4,10 +4,11 @@
 
 #include <stdbool.h>
 
-/** struct doctor_args - @root, @capture: NULL if not given */
+/** struct doctor_args - @root, @capture, @process: NULL if not given */
 struct doctor_args {
 	const char *root;
 	const char *capture;
+	const char *process;
 	bool json;
 };
 

@@ -12,6 +12,7 @@
 #include "tool/machine/root.h"
 #include "tool/tool.h"
 
+/* @v: NULL if there are no pairs */
 static void print(FILE *file, bool json, const struct view *v, const struct report *r, const struct pairs *pairs,
 		  int status)
 {
@@ -59,6 +60,31 @@ int doctor_examine(const struct tree *tree, bool json, FILE *file)
 	return ret;
 }
 
+static int examine_process(const struct tree *tree, const char *pid, bool json)
+{
+	const struct pairs none = { 0 };
+	struct report report = { 0 };
+	struct process process;
+	int status;
+
+	if (process_read(tree, pid, &process))
+		return fail("there is no process %s", pid);
+	checks_run_on(&process, &report);
+	status = report_count(&report, HEALTH_FAIL) ? EXIT_FAILED : EXIT_OK;
+	print(stdout, json, NULL, &report, &none, status);
+	report_free(&report);
+	return status;
+}
+
+static int examine_or_capture(const struct tree *tree, const struct doctor_args *args)
+{
+	if (args->capture)
+		return capture(tree, args->capture);
+	if (args->process)
+		return examine_process(tree, args->process, args->json);
+	return doctor_examine(tree, args->json, stdout);
+}
+
 static int run(int argc, char **argv)
 {
 	struct doctor_args args;
@@ -69,7 +95,7 @@ static int run(int argc, char **argv)
 		ret = root_open(args.root, &root);
 	if (ret)
 		return ret;
-	ret = args.capture ? capture(root.tree, args.capture) : doctor_examine(root.tree, args.json, stdout);
+	ret = examine_or_capture(root.tree, &args);
 	root_close(&root);
 	return ret;
 }
@@ -77,14 +103,16 @@ static int run(int argc, char **argv)
 const struct command doctor_command = {
 	.name = "doctor",
 	.summary = "say why GPUs and peers are refused or slow, and what to type",
-	.usage = "doctor [--root DIR|FILE.tar] [--json | --capture FILE.tar]",
+	.usage = "doctor [--root DIR|FILE.tar] [--process PID] [--json | --capture FILE.tar]",
 	.options =
 		"  --root DIR|FILE.tar    examine another machine, from the files that --capture has copied\n"
+		"  --process PID          examine one process only: which frees do its caches of registrations notice?\n"
 		"  --json                 print one JSON object\n"
 		"  --capture FILE.tar     copy the files that doctor and topo read, without serial numbers and names of hosts\n",
 	.examples =
 		"  sudo peerpin doctor\n"
-		"  sudo peerpin doctor --capture machine.tar\n",
+		"  sudo peerpin doctor --capture machine.tar\n"
+		"  peerpin doctor --process $(pgrep -n fi_pingpong)\n",
 	.page = "peerpin-doctor",
 	.run = run,
 };

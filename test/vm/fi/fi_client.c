@@ -387,6 +387,16 @@ static int calls(void)
 	return 0;
 }
 
+static int doctor(void)
+{
+	char command[128];
+
+	open_all();
+	use(domain, map(NULL), SIZE);
+	snprintf(command, sizeof(command), "peerpin doctor --process %d | grep fabric-", (int)getpid());
+	return system(command);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -395,7 +405,7 @@ int main(int argc, char **argv)
 	} modes[] = {
 		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "hits", hits }, { "rate", rate }, { "released", released },
 		{ "exits", exits }, { "closes", closes }, { "forks", forks }, { "execs", execs }, { "imports", imports },
-		{ "calls", calls },
+		{ "calls", calls }, { "doctor", doctor },
 	};
 	size_t i;
 
@@ -405,6 +415,6 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls [COUNT [RANGES]]\n", stderr);
+	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor [COUNT [RANGES]]\n", stderr);
 	return 2;
 }

@@ -86,6 +86,12 @@ CASE(selected_monitor_is_kept)
 	    "selected by FI_MR_CACHE_MONITOR\n10 stale of 10\n");
 }
 
+CASE(doctor_names_the_monitor)
+{
+	EXPECT(!run(OURS, "doctor") && strstr(output, "): libfabric's monitor is libpeerpin-fi: "), "%s", output);
+	EXPECT(!run("", "doctor") && strstr(output, "): libfabric's monitor is memhooks: "), "%s", output);
+}
+
 CASE(absent_device_is_named)
 {
 	int status;

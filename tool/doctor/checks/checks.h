@@ -3,12 +3,14 @@
 #ifndef CHECKS_H
 #define CHECKS_H
 
+#include "tool/doctor/process.h"
 #include "tool/doctor/report.h"
 #include "tool/doctor/view.h"
 
 /**
  * struct check - a row of the table
  * @section: section of NVIDIA's GPUDirect RDMA guide
+ * @run: NULL: a check of one process (engines.c)
  */
 struct check {
 	const char *id;
@@ -18,6 +20,9 @@ struct check {
 
 /* Runs all checks in the order of the table: a cause is reported before its consequences. */
 void checks_run(const struct view *v, struct report *r);
+
+/* Runs the checks of one process. */
+void checks_run_on(const struct process *p, struct report *r);
 
 void check_gpu(const struct view *v, struct report *r);
 void check_driver(const struct view *v, struct report *r);
