@@ -8,11 +8,15 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include "lib/sys/cancel.h"
 #include "lib/sys/sys.h"
 #include "ranges.h"
 #include "ucm.h"
 
 #undef ibv_reg_mr
+#undef ibv_reg_mr_iova
 
 /*
  * The next function in the search order: libibverbs', or another preloaded library's. RTLD_NEXT does not find
@@ -33,19 +37,52 @@ static void *next(const char *function, const char *version)
 	return found;
 }
 
-/* Returns whether *@watched is a watch. GPU memory cannot be watched; libpeerpin-hook tells of its free. */
-static bool begin(const void *addr, size_t length, struct pp_watched *watched)
-{
-	return pp_ucm_watches() && !pp_ranges_watch(addr, length, watched);
-}
-
-static struct ibv_mr *end(struct ibv_mr *mr, bool is_watched, const struct pp_watched *watched)
+/* One line for each process: a program may register at each transfer. */
+static void say_unwatched(int error, const struct pp_why *why)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	static atomic_bool said;
+	char text[256];
 
-	if (is_watched)
-		pp_ranges_keep(mr, watched);
-	return mr;
+	if (atomic_exchange(&said, true))
+		return;
+	pp_explain(text, sizeof(text), error, why);
+	fprintf(stderr, "libpeerpin-ucm: UCX is not told of each free of host memory: %s\n", text);
+}
+
+/*
+ * Returns whether *@watched is a watch. GPU memory cannot be watched; libpeerpin-hook tells of its free. An address
+ * without memory cannot be registered either.
+ */
+static bool begin(const void *addr, size_t length, struct pp_watched *watched)
+{
+	struct pp_why why;
+	int ret;
+
+	if (!pp_ucm_watches())
+		return false;
+	ret = pp_ranges_watch(addr, length, watched, &why);
+	if (ret && ret != -EOPNOTSUPP && ret != -EINVAL)
+		say_unwatched(ret, &why);
+	return !ret;
+}
+
+/* @mr: NULL if the registration failed or has ended */
+static void end(const struct ibv_mr *mr, bool is_watched, const struct pp_watched *watched)
+{
+	PP_KEEP_ERRNO;
+	int ret;
+
+	if (!is_watched)
+		return;
+	if (!mr) {
+		pp_ranges_drop(watched);
+		return;
+	}
+	ret = pp_ranges_keep(mr, watched);
+	if (ret)
+		say_unwatched(ret, NULL);
 }
 
 /* Only other libraries call the functions below, by the names at the end of this file. */
@@ -53,7 +90,7 @@ static struct ibv_mr *end(struct ibv_mr *mr, bool is_watched, const struct pp_wa
 
 PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	struct ibv_mr *(*reg)(struct ibv_pd *pd, void *addr, size_t length, int access);
+	struct ibv_mr *(*reg)(struct ibv_pd *pd, void *addr, size_t length, int access), *mr;
 	struct pp_watched watched;
 	bool is_watched;
 
@@ -61,21 +98,59 @@ PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr(struct ibv_pd *pd, void *addr, size_t len
 	if (!reg)
 		return NULL;
 	is_watched = begin(addr, length, &watched);
-	return end(reg(pd, addr, length, access), is_watched, &watched);
+	mr = reg(pd, addr, length, access);
+	end(mr, is_watched, &watched);
+	return mr;
+}
+
+typedef struct ibv_mr *reg_iova_fn(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access);
+
+static struct ibv_mr *reg_iova(reg_iova_fn *reg, struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       unsigned int access)
+{
+	struct pp_watched watched;
+	struct ibv_mr *mr;
+	bool is_watched;
+
+	if (!reg)
+		return NULL;
+	is_watched = begin(addr, length, &watched);
+	mr = reg(pd, addr, length, iova, access);
+	end(mr, is_watched, &watched);
+	return mr;
+}
+
+/* @access is an int in libibverbs, which is passed alike. */
+PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+					    unsigned int access)
+{
+	return reg_iova((reg_iova_fn *)next("ibv_reg_mr_iova", "IBVERBS_1.7"), pd, addr, length, iova, access);
 }
 
 PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 					     unsigned int access)
 {
-	struct ibv_mr *(*reg)(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access);
-	struct pp_watched watched;
-	bool is_watched;
+	return reg_iova((reg_iova_fn *)next("ibv_reg_mr_iova2", "IBVERBS_1.8"), pd, addr, length, iova, access);
+}
 
-	*(void **)&reg = next("ibv_reg_mr_iova2", "IBVERBS_1.8");
-	if (!reg)
-		return NULL;
-	is_watched = begin(addr, length, &watched);
-	return end(reg(pd, addr, length, iova, access), is_watched, &watched);
+/* Registers other memory in the place of the old. After most errors @mr still has the old memory, or none. */
+PP_PUBLIC int pp_ucm_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	int (*rereg)(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access);
+	bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION, old_is_watched, new_is_watched, moved;
+	struct pp_watched old, new;
+	int ret;
+
+	*(void **)&rereg = next("ibv_rereg_mr", "IBVERBS_1.1");
+	if (!rereg)
+		return IBV_REREG_MR_ERR_INPUT;
+	new_is_watched = moves && begin(addr, length, &new);
+	old_is_watched = moves && pp_ucm_watches() && pp_ranges_take(mr, &old);
+	ret = rereg(mr, flags, pd, addr, length, access);
+	moved = !ret || ret == IBV_REREG_MR_ERR_DO_FORK_OLD;
+	end(moved ? mr : NULL, new_is_watched, &new);
+	end(moved ? NULL : mr, old_is_watched, &old);
+	return ret;
 }
 
 PP_PUBLIC int pp_ucm_dereg_mr(struct ibv_mr *mr)
@@ -95,5 +170,7 @@ PP_PUBLIC int pp_ucm_dereg_mr(struct ibv_mr *mr)
 }
 
 __asm__(".symver pp_ucm_reg_mr, ibv_reg_mr@@IBVERBS_1.1");
+__asm__(".symver pp_ucm_rereg_mr, ibv_rereg_mr@@IBVERBS_1.1");
+__asm__(".symver pp_ucm_reg_mr_iova, ibv_reg_mr_iova@@IBVERBS_1.7");
 __asm__(".symver pp_ucm_reg_mr_iova2, ibv_reg_mr_iova2@@IBVERBS_1.8");
 __asm__(".symver pp_ucm_dereg_mr, ibv_dereg_mr@@IBVERBS_1.1");

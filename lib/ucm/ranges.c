@@ -4,6 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include "lib/cuda/process.h"
+#include "lib/sys/probe.h"
 #include "lib/sys/sys.h"
 #include "lib/sys/thread.h"
 #include "ranges.h"
@@ -37,6 +38,11 @@ int pp_ranges_init(void)
 
 	if (ret)
 		return ret;
+	ret = pp_watch_probe(ctx);
+	if (ret) {
+		pp_close(ctx);
+		return ret;
+	}
 	mark = pp_process_mark();
 	pp_cond_init(&wake);
 	return 0;
@@ -47,12 +53,12 @@ bool pp_ranges_are_ours(void)
 	return mark == pp_process_mark();
 }
 
-int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out)
+int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out, struct pp_why *why)
 {
 	int ret;
 
 	do
-		ret = pp_watch(ctx, addr, length, out, NULL);
+		ret = pp_watch(ctx, addr, length, out, why);
 	while (ret == -EINTR);
 	return ret;
 }
@@ -73,33 +79,39 @@ static struct registered *find(const struct ibv_mr *mr)
 	return found ? *found : NULL;
 }
 
-static bool add(const struct ibv_mr *mr, const struct pp_watched *watched)
+static int add(const struct ibv_mr *mr, const struct pp_watched *watched)
 {
 	struct registered *r = malloc(sizeof(*r));
 
 	if (!r)
-		return false;
+		return -ENOMEM;
 	*r = (struct registered){ .mr = mr, .watched = *watched, .watches = true };
 	if (!tsearch(r, &tree, compare)) {
 		free(r);
-		return false;
+		return -ENOMEM;
 	}
 	if (!count++)
 		pthread_cond_signal(&wake);
-	return true;
+	return 0;
 }
 
-void pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched)
+int pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched)
 {
-	bool kept = false;
+	bool kept;
+	int ret;
 
-	if (mr) {
-		pthread_mutex_lock(&lock);
-		kept = !find(mr) && add(mr, watched);
-		pthread_mutex_unlock(&lock);
-	}
-	if (!kept)
-		pp_unwatch(ctx, watched);
+	pthread_mutex_lock(&lock);
+	kept = find(mr);	/* by a function of libibverbs that calls another of these functions */
+	ret = kept ? 0 : add(mr, watched);
+	pthread_mutex_unlock(&lock);
+	if (kept || ret)
+		pp_ranges_drop(watched);
+	return ret;
+}
+
+void pp_ranges_drop(const struct pp_watched *watched)
+{
+	pp_unwatch(ctx, watched);
 }
 
 bool pp_ranges_take(const struct ibv_mr *mr, struct pp_watched *out)

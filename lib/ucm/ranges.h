@@ -18,13 +18,17 @@ int pp_ranges_init(void);
 /* Is this the process that called pp_ranges_init()? In a child of fork(), do not call the functions below. */
 bool pp_ranges_are_ours(void);
 
-/* Call before the registration: memory that changes meanwhile changes the watch. 0 or -errno */
-int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out);
+/* Call before the registration: memory that changes meanwhile changes the watch. 0 or -errno, as pp_watch() */
+int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out, struct pp_why *why);
 
-/* After the registration: @mr stands for the watch until pp_ranges_take(). @mr NULL ends the watch. */
-void pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched);
-/* Before the end of @mr: takes the watch out. False: @mr has none. Then call pp_ranges_keep(), with NULL if @mr has ended. */
+/* After the registration: @mr stands for the watch until pp_ranges_take(). 0, or -ENOMEM: the watch has ended. */
+int pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched);
+
+/* Before the end of @mr: takes the watch out. False: @mr has none. Then call pp_ranges_drop(), or keep() if @mr has not ended. */
 bool pp_ranges_take(const struct ibv_mr *mr, struct pp_watched *out);
+
+/* Ends the watch. */
+void pp_ranges_drop(const struct pp_watched *watched);
 
 /* ---- the thread ---------------------------------------------------------------------- */
 

@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 
 #include "test/vm/harness/client.h"
+#include "test/vm/harness/module.h"
 
 #define UCX "UCX_NET_DEVICES=rxe0:1 UCX_TLS=rc_v,ud_v UCX_IB_REG_METHODS=rcache UCX_WARN_UNUSED_ENV_VARS=n "
 #define OURS "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 " UCX
 #define STOCK UCX
+#define REREG "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1:$PWD/build/bin/test/fake/rereg.so REREG="
 
 SETUP(client_is_there)
 {
@@ -44,6 +46,41 @@ CASE(unchanged_memory_is_a_hit)
 CASE(fork_leaves_the_parent_watched)
 {
 	RUN(OURS, "forks", "0 stale after fork\n");
+}
+
+CASE(other_registrations_are_told)
+{
+	RUN(STOCK, "iova 3", "told of 0 of 3\n");
+	CHECK_CASE();
+	RUN(OURS, "iova 3", "told of 3 of 3\n");
+}
+
+CASE(reregistered_memory_is_told)
+{
+	RUN(REREG "0 ", "rereg", "0: told of old 0, of new 1\n");
+	CHECK_CASE();
+	RUN(REREG "-1 ", "rereg", "-1: told of old 1, of new 0\n");	/* IBV_REREG_MR_ERR_INPUT: the old memory stays */
+}
+
+/* A watch has whole pages, so nothing can be watched. */
+CASE(full_quota_is_named_once)
+{
+	const char *said;
+	int status;
+
+	EXPECT(!module_set("peerpin/parameters/max_process_watched_bytes", "4096"), "parameter");
+	status = run(OURS, "iova 3");
+	EXPECT(!module_set("peerpin/parameters/max_process_watched_bytes", "0"), "parameter");
+	said = strstr(output, "libpeerpin-ucm: UCX is not told of each free of host memory: "
+		      "the process would watch too much memory (max_process_watched_bytes): ");
+	EXPECT(!status && said && !strstr(said + 1, "libpeerpin-ucm: ") && strstr(output, "told of 0 of 3\n"), "status %#x: %s",
+	       status, output);
+}
+
+CASE(doctor_names_the_monitor)
+{
+	EXPECT(!run(OURS, "doctor") && strstr(output, "OK    ucx-monitor ") && strstr(output, "libpeerpin-ucm tells it"), "%s", output);
+	EXPECT(!run(STOCK, "doctor") && strstr(output, "WARN  ucx-monitor "), "%s", output);
 }
 
 CASE(absent_device_is_named)

@@ -7,6 +7,8 @@
  * t_ucm.c runs it with and without libpeerpin-ucm and reads its output.
  */
 #include <cuda.h>
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucm/api/ucm.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
@@ -136,6 +139,99 @@ static int gpu(void)
 	return 0;
 }
 
+/* ---- libibverbs, called by the program itself ---------------------------------------------- */
+
+enum { MAX_RANGES = 16, ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE };
+
+static void *ranges[MAX_RANGES];
+static atomic_int told[MAX_RANGES];
+
+static void on_unmap(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+	char *at = event->vm_unmapped.address;
+	int i;
+
+	(void)type;
+	(void)arg;
+	for (i = 0; i < MAX_RANGES; i++)
+		if (ranges[i] && at <= (char *)ranges[i] && (char *)ranges[i] < at + event->vm_unmapped.size)
+			told[i]++;
+}
+
+static struct ibv_pd *open_device(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *device = list && *list ? ibv_open_device(*list) : NULL;
+	struct ibv_pd *pd = device ? ibv_alloc_pd(device) : NULL;
+
+	need(pd, "ibv_alloc_pd");
+	need(!ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, on_unmap, NULL), "ucm_set_event_handler");
+	return pd;
+}
+
+static int count_told(void)
+{
+	int i, n = 0;
+
+	for (i = 0; i < MAX_RANGES; i++)
+		n += told[i] > 0;
+	return n;
+}
+
+/* Unmaps all ranges, then waits at most a second until @want ranges were told of, and a moment for more. */
+static void unmap_and_wait(int want)
+{
+	int i;
+
+	for (i = 0; i < MAX_RANGES && ranges[i]; i++)
+		need(!syscall(SYS_munmap, ranges[i], (size_t)SIZE), "munmap");
+	for (i = 0; i < 1000 && count_told() < want; i++)
+		usleep(1000);
+	usleep(100000);
+}
+
+static int iova(void)
+{
+	struct ibv_pd *pd = open_device();
+	int i;
+
+	for (i = 0; i < count && i < MAX_RANGES; i++) {
+		ranges[i] = map(NULL);
+		need(ibv_reg_mr_iova(pd, ranges[i], SIZE, 0x10000, ACCESS), "ibv_reg_mr_iova");
+	}
+	unmap_and_wait((int)count);
+	printf("told of %d of %ld\n", count_told(), count);
+	return 0;
+}
+
+/* Soft-RoCE cannot change the memory of a registration, so a preloaded ibv_rereg_mr() returns $REREG. */
+static int rereg(void)
+{
+	struct ibv_pd *pd = open_device();
+	struct ibv_mr *mr;
+	int ret;
+
+	ranges[0] = map(NULL);
+	ranges[1] = map(NULL);
+	mr = ibv_reg_mr(pd, ranges[0], SIZE, ACCESS);
+	need(mr, "ibv_reg_mr");
+	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, ranges[1], SIZE, ACCESS);
+	unmap_and_wait(1);
+	printf("%d: told of old %d, of new %d\n", ret, told[0], told[1]);
+	return 0;
+}
+
+static int doctor(void)
+{
+	char command[128];
+	struct key key;
+
+	open_context();
+	use(map(NULL), SIZE, &key);
+	snprintf(command, sizeof(command), "peerpin doctor --process %d | grep ucx-monitor", (int)getpid());
+	return system(command);
+}
+
 static int forks(void)
 {
 	void *at = map(NULL);
@@ -158,13 +254,16 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} modes[] = { { "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks } };
+	} modes[] = {
+		{ "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks }, { "iova", iova }, { "rereg", rereg },
+		{ "doctor", doctor },
+	};
 	size_t i;
 
 	count = argc > 2 ? atol(argv[2]) : 10;
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: ucm_client host|hits|gpu|forks [COUNT]\n", stderr);
+	fputs("usage: ucm_client host|hits|gpu|forks|iova|rereg|doctor [COUNT]\n", stderr);
 	return 2;
 }
