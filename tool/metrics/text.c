@@ -98,6 +98,8 @@ static const struct {
 	{ COUNTER_REVOKED, "revocations", COUNTER, "Regions that were revoked, because their memory was freed." },
 	{ COUNTER_TIMEOUTS, "drain_timeouts", COUNTER, "Waits for DMA that exceeded drain_timeout_ms." },
 	{ COUNTER_OVERSTAYS, "overstays", COUNTER, "Regions that were unmapped while DMA was in flight." },
+	{ COUNTER_WATCHES, "watches", GAUGE, "Watches of host memory that is not pinned." },
+	{ COUNTER_WATCHES_CHANGED, "watches_changed", COUNTER, "Watches that ended because their memory could change." },
 	{ COUNTER_TRANSFERS, "transfers", COUNTER, "DMA transfers of all peers that have ended." },
 	{ COUNTER_TRANSFER_BYTES, "transfer_bytes", COUNTER, "Bytes of the DMA transfers that have ended." },
 };

@@ -15,6 +15,8 @@ static const char *const names[COUNTERS] = {
 	[COUNTER_REVOKED] = "revoked",
 	[COUNTER_TIMEOUTS] = "timeouts",
 	[COUNTER_OVERSTAYS] = "overstays",
+	[COUNTER_WATCHES] = "watches",
+	[COUNTER_WATCHES_CHANGED] = "watches_changed",
 	[COUNTER_TRANSFERS] = "transfers",
 	[COUNTER_TRANSFER_BYTES] = "transfer_bytes",
 };

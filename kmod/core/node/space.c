@@ -11,8 +11,10 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include "../region/account.h"
+#include "../region/counts.h"
 #include "../region/epoch.h"
 #include "space.h"
+#include "trace.h"
 
 enum {
 	SPACE_CHANGES = 64,	/* a process rarely has more threads that change pages at one moment */
@@ -46,17 +48,27 @@ static struct pp_space *space_of(struct mmu_notifier *n)
 
 /* ---- the end of watches ------------------------------------------------------------ */
 
-static void watch_end_locked(struct pp_space *s, struct pp_watch *w)
+enum watch_why {
+	WATCH_UNWATCHED,	/* its owner ends it, or the address space ends */
+	WATCH_CHANGED,		/* a page of its range can change */
+};
+
+static void watch_end_locked(struct pp_space *s, struct pp_watch *w, enum watch_why why)
 {
 	lockdep_assert_held(&s->changed.lock);
 	interval_tree_remove(&w->range, &s->watches);
 	RB_CLEAR_NODE(&w->range.rb);
 	pp_epoch_end(w->word);
 	pp_account_unwatch(w->account, pp_watch_bytes(w));
+	pp_uncount(watches);
+	if (why == WATCH_CHANGED) {
+		pp_count(watches_changed);
+		trace_peerpin_watch_changed(w);
+	}
 }
 
 /* Ends at most SPACE_BATCH watches. False: there may be more */
-static bool space_end_some_locked(struct pp_space *s, unsigned long first, unsigned long last)
+static bool space_end_some_locked(struct pp_space *s, unsigned long first, unsigned long last, enum watch_why why)
 {
 	struct interval_tree_node *range;
 	unsigned int i;
@@ -65,16 +77,17 @@ static bool space_end_some_locked(struct pp_space *s, unsigned long first, unsig
 		range = interval_tree_iter_first(&s->watches, first, last);
 		if (!range)
 			return true;
-		watch_end_locked(s, container_of(range, struct pp_watch, range));
+		watch_end_locked(s, container_of(range, struct pp_watch, range), why);
 	}
 	return false;
 }
 
 /* A process may watch one page a million times, so release the lock in between. */
-static void space_end_locked(struct pp_space *s, unsigned long first, unsigned long last, bool may_sleep)
+static void space_end_locked(struct pp_space *s, unsigned long first, unsigned long last, bool may_sleep,
+			     enum watch_why why)
 	__must_hold(&s->changed.lock)
 {
-	while (!space_end_some_locked(s, first, last)) {
+	while (!space_end_some_locked(s, first, last, why)) {
 		spin_unlock(&s->changed.lock);
 		if (may_sleep)
 			cond_resched();
@@ -137,7 +150,7 @@ static int space_range_start(struct mmu_notifier *n, const struct mmu_notifier_r
 		return 0;
 	spin_lock(&s->changed.lock);
 	change_begin_locked(s, range);
-	space_end_locked(s, range->start, range->end - 1, mmu_notifier_range_blockable(range));
+	space_end_locked(s, range->start, range->end - 1, mmu_notifier_range_blockable(range), WATCH_CHANGED);
 	spin_unlock(&s->changed.lock);
 	return 0;
 }
@@ -161,7 +174,7 @@ static void space_release(struct mmu_notifier *n, struct mm_struct *mm)
 	struct pp_space *s = space_of(n);
 
 	spin_lock(&s->changed.lock);
-	space_end_locked(s, 0, ULONG_MAX, true);
+	space_end_locked(s, 0, ULONG_MAX, true, WATCH_UNWATCHED);
 	spin_unlock(&s->changed.lock);
 }
 
@@ -219,6 +232,7 @@ int pp_space_watch(struct pp_space *s, struct pp_watch *w, u32 *epoch)
 	if (!ret) {
 		*epoch = pp_epoch_begin(w->word);
 		interval_tree_insert(&w->range, &s->watches);
+		pp_count(watches);
 	}
 	spin_unlock(&s->changed.lock);
 	return ret ? -EINTR : 0;
@@ -228,7 +242,7 @@ void pp_space_unwatch(struct pp_space *s, struct pp_watch *w)
 {
 	spin_lock(&s->changed.lock);
 	if (!RB_EMPTY_NODE(&w->range.rb))
-		watch_end_locked(s, w);
+		watch_end_locked(s, w, WATCH_UNWATCHED);
 	spin_unlock(&s->changed.lock);
 }
 

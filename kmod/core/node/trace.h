@@ -15,7 +15,9 @@
 #include <linux/tracepoint.h>
 #include "../dma/attach.h"
 #include "../dma/peer.h"
+#include "../region/account.h"
 #include "../region/region.h"
+#include "space.h"
 
 #ifndef pp_trace_start
 #define pp_trace_start(event) (trace_peerpin_##event##_enabled() ? ktime_get_ns() : 0)
@@ -191,6 +193,46 @@ TRACE_EVENT(peerpin_revoke,
 	TP_printk("cookie=%llx soon=%d inflight=%u overdue=%d ns=%llu",
 		  __entry->cookie, __entry->soon, __entry->inflight,
 		  __entry->overdue, __entry->ns)
+);
+
+TRACE_EVENT(peerpin_watch,
+	TP_PROTO(const struct peerpin_watch *c, int ret, const struct pp_why *why, u64 start),
+	TP_ARGS(c, ret, why, start),
+	TP_STRUCT__entry(
+		__field(u64, addr)
+		__field(u64, length)
+		__field(u64, ns)
+		__field(pid_t, pid)
+		__field(int, ret)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->addr = c->addr;
+		__entry->length = c->length;
+		__entry->ns = pp_trace_ns(start);
+		__entry->pid = task_tgid_nr(current);
+		__entry->ret = ret;
+		__entry->reason = why->reason;
+	),
+	TP_printk("pid=%d addr=0x%llx length=%llu ret=%d reason=%u ns=%llu", __entry->pid, __entry->addr,
+		  __entry->length, __entry->ret, __entry->reason, __entry->ns)
+);
+
+/* the word has changed, before a page of the range can change. @w: the whole pages of the range */
+TRACE_EVENT(peerpin_watch_changed,
+	TP_PROTO(const struct pp_watch *w),
+	TP_ARGS(w),
+	TP_STRUCT__entry(
+		__field(u64, addr)
+		__field(u64, length)
+		__field(pid_t, pid)
+	),
+	TP_fast_assign(
+		__entry->addr = w->range.start;
+		__entry->length = pp_watch_bytes(w);
+		__entry->pid = pid_nr(pp_account_owner(w->account));
+	),
+	TP_printk("pid=%d addr=0x%llx length=%llu", __entry->pid, __entry->addr, __entry->length)
 );
 
 #endif

@@ -7,6 +7,7 @@
 #include "../region/provider.h"
 #include "file.h"
 #include "space.h"
+#include "trace.h"
 #include "watch.h"
 
 static struct kmem_cache *watch_cache;
@@ -131,10 +132,12 @@ static struct pp_watch *watch_make(struct pp_file *f, struct peerpin_watch *c, s
 struct pp_watch *pp_watch_begin(struct pp_file *f, struct peerpin_watch *c)
 {
 	struct pp_why why = {};
+	u64 start = pp_trace_start(watch);
 	struct pp_watch *w = watch_make(f, c, &why);
 
 	if (PTR_ERR_OR_ZERO(w) == -ENOMEM)
 		why.reason = PEERPIN_REASON_NO_MEMORY;
+	trace_peerpin_watch(c, PTR_ERR_OR_ZERO(w), &why, start);
 	c->out_reason = why.reason;
 	c->out_needed = why.needed;
 	c->out_available = why.available;

@@ -18,7 +18,10 @@ void pp_counts_show(struct seq_file *m)
 		sum.revoked += READ_ONCE(c->revoked);
 		sum.timeouts += READ_ONCE(c->timeouts);
 		sum.overstays += READ_ONCE(c->overstays);
+		sum.watches += READ_ONCE(c->watches);
+		sum.watches_changed += READ_ONCE(c->watches_changed);
 	}
 	seq_printf(m, "regions %llu\npins %llu\nrefused %llu\nrevoked %llu\ntimeouts %llu\noverstays %llu\n",
 		   sum.regions, sum.pins, sum.refused, sum.revoked, sum.timeouts, sum.overstays);
+	seq_printf(m, "watches %llu\nwatches_changed %llu\n", sum.watches, sum.watches_changed);
 }

@@ -16,6 +16,8 @@ struct seq_file;
  * @revoked: live regions that were revoked
  * @timeouts: waits for DMA that exceeded drain_timeout_ms
  * @overstays: regions that were unmapped while DMA was in flight
+ * @watches: watches begun, less watches ended
+ * @watches_changed: watches that ended because a page of their range could change
  */
 struct pp_counts {
 	u64 regions;
@@ -24,6 +26,8 @@ struct pp_counts {
 	u64 revoked;
 	u64 timeouts;
 	u64 overstays;
+	u64 watches;
+	u64 watches_changed;
 };
 
 DECLARE_PER_CPU(struct pp_counts, pp_counts);

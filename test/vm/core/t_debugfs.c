@@ -9,6 +9,7 @@
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 #include "pin.h"
+#include "watch.h"
 #include "test/vm/harness/vmtest.h"
 
 #define LARGE (64 * MIB)
@@ -314,6 +315,20 @@ CASE(timeouts_and_overstays_are_counted)
 	EXPECT(timeouts_of_peers() == peer + 2, "%lu of the peer", timeouts_of_peers() - peer);
 	EXPECT(!check_call(check, PEER_CHECK_END, &c), "end");
 	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "1000"), "parameter");
+}
+
+CASE(watches_of_all_are_counted)
+{
+	uint64_t watches = count_of("watches"), changed = count_of("watches_changed");
+	char *p = mmap(NULL, 3 * WATCH_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct peerpin_watch a, b;
+
+	EXPECT(!watch_at(fd, p, WATCH_PAGE, &a) && !watch_at(fd, p + 2 * WATCH_PAGE, WATCH_PAGE, &b), "watch");
+	EXPECT(count_of("watches") == watches + 2 && count_of("watches_changed") == changed, "%lu watches", count_of("watches"));
+	EXPECT(!munmap(p, WATCH_PAGE) && !unwatch(fd, b.out_watch), "munmap, unwatch");
+	EXPECT(count_of("watches") == watches && count_of("watches_changed") == changed + 1, "%lu changed",
+	       count_of("watches_changed") - changed);
+	EXPECT(!unwatch(fd, a.out_watch) && count_of("watches") == watches, "%lu watches", count_of("watches"));
 }
 
 CASE(counts_outlive_the_peer)

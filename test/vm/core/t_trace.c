@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "core.h"
+#include "watch.h"
 
 #define TRACING "/sys/kernel/tracing/"
 
@@ -332,6 +333,28 @@ CASE(overdue_dma_is_traced)
 }
 
 /* If a DMA began before the events were enabled, its duration must be 0. */
+CASE(watch_and_its_change_are_traced)
+{
+	char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct peerpin_watch w;
+	const char *watch, *changed;
+
+	trace_clear();
+	EXPECT(!watch_at(fd, p + 1, 100, &w) && !munmap(p, PAGE) && !unwatch(fd, w.out_watch), "watch");
+	EXPECT(watch_at(fd, p, 4, &w) == -EINVAL, "freed memory was watched");
+	trace_read();
+	watch = event("watch", 0);
+	changed = event("watch_changed", 0);
+	EXPECT(events("watch") == 2 && events("watch_changed") == 1, "%s", all());
+	EXPECT(number(watch, "ret") == 0 && number(watch, "pid") == getpid() && number(watch, "ns") > 0, "%s", watch);
+	EXPECT(strtoull(value(watch, "addr"), NULL, 0) == (uintptr_t)p + 1 && number(watch, "length") == 100, "%s", watch);
+	EXPECT(strtoull(value(changed, "addr"), NULL, 0) == (uintptr_t)p && number(changed, "length") == PAGE, "%s", changed);
+	EXPECT(number(changed, "pid") == getpid(), "%s", changed);
+	watch = event("watch", 1);
+	EXPECT(number(watch, "ret") == -EINVAL && number(watch, "reason") == PEERPIN_REASON_NOT_MAPPED, "%s", watch);
+	EXPECT(!munmap(p + PAGE, PAGE), "munmap");
+}
+
 CASE(dma_without_begin_event_is_traced)
 {
 	struct peer_check c = { .length = 4096, .end_in_stop = 1 };

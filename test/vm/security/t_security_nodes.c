@@ -452,7 +452,8 @@ static bool starts_a_line(const char *word)
 static bool has_only_sums(void)
 {
 	static const char *const names[] = { "bytes ", "regions ", "pins ", "refused ", "revoked ", "timeouts ",
-					     "overstays ", "transfers ", "transfer_bytes " };
+					     "overstays ", "watches ", "watches_changed ", "transfers ",
+					     "transfer_bytes " };
 	unsigned int i, lines = 0;
 	const char *at;
 

@@ -61,7 +61,7 @@ static double of_holder(int nth, const char *name, const char *labels)
 
 static const char *const counts[] = {
 	"peerpin_pins_total", "peerpin_refused_pins_total", "peerpin_revocations_total", "peerpin_drain_timeouts_total",
-	"peerpin_overstays_total", "peerpin_transfers_total", "peerpin_transfer_bytes_total",
+	"peerpin_overstays_total", "peerpin_watches_changed_total", "peerpin_transfers_total", "peerpin_transfer_bytes_total",
 };
 
 enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };
