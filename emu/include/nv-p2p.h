@@ -5,8 +5,8 @@
  *
  * Written from scratch. Names, layouts and prototypes equal those of NVIDIA's driver 580 and later.
  * So a consumer built with either header works with the emulated driver and with NVIDIA's driver.
- * With CONFIG_MODVERSIONS the symbol CRCs are equal, too. CRCs depend on struct tags, member names
- * and types, so do not change tags, names and types here.
+ * The symbol CRCs (CONFIG_MODVERSIONS) of prototypes without struct pci_dev are equal, too. CRCs depend
+ * on struct tags, member names and types, so do not change tags, names and types here.
  *
  * Context: every function may sleep.
  */
