@@ -59,6 +59,8 @@ WEAK int pp_sys_open(const char *path)
 {
 	int fd = pp_sys_above_stderr(open(path, O_RDWR | O_CLOEXEC));
 
+	if (fd == -EISDIR)
+		return -ENODEV;
 	if (fd < 0 || is_device(fd, path))
 		return fd;
 	close(fd);

@@ -3,13 +3,33 @@
 #include <glob.h>
 #include <linux/types.h>
 #include <peerpin.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "explain.h"
 #include "tool/tool.h"
 
+/* Containers have a plain file, a directory or a link to /dev/null in the place of a device. */
+static bool is_other_file(const char *name)
+{
+	char node[128], driver[128];
+
+	snprintf(node, sizeof(node), "/dev/%s", name);
+	snprintf(driver, sizeof(driver), "/sys/class/misc/%s", name);
+	return !access(node, F_OK) && !access(driver, F_OK);
+}
+
+static int other_file(const char *name)
+{
+	return fail("/dev/%s is not the device of its driver, but another file; remove the file, or in a container "
+		    "type: docker run --device=/dev/%s ...", name, name);
+}
+
 int explain_open(int error)
 {
+	if (error == -ENODEV && is_other_file("peerpin"))
+		return other_file("peerpin");
 	switch (error) {
 	case -ENOENT:
 	case -ENXIO:
@@ -43,6 +63,8 @@ static int no_peer(const char *name)
 {
 	char peers[256];
 
+	if (is_other_file(name))
+		return other_file(name);
 	list_peers(peers, sizeof(peers));
 	if (!peers[0])
 		return fail("there is no peer device %s, nor any other; see lspci -d 1000:0012, then type: modprobe peerpin_lsi", name);
