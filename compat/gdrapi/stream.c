@@ -14,15 +14,28 @@
 #include <sys/auxv.h>
 #endif
 #ifdef __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define TARGET(isa) __attribute__((target(isa)))
 
 /* ---- a whole line at once ------------------------------------------------------ */
 
+enum {
+	LEAF_7_ECX_MOVDIR64B = 1 << 28,
+};
+
+/* clang 14 knows the instruction, but not its name in __builtin_cpu_supports(). */
+static bool has_movdir64b(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & LEAF_7_ECX_MOVDIR64B;
+}
+
 static bool direct_usable(void)
 {
-	return __builtin_cpu_supports("movdir64b") && __builtin_cpu_supports("avx2");
+	return has_movdir64b() && __builtin_cpu_supports("avx2");
 }
 
 TARGET("movdir64b") static void direct_store(void *map, const void *from, size_t lines)
