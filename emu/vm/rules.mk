@@ -6,19 +6,19 @@ USER_TARGETS += $(B)/vm/init $(B)/vm/watch $(B)/vm/wire
 
 # Static: the initramfs of the VM has no libraries.
 $(B)/vm/init: $(vm_init)
-	$(CC) $(CFLAGS) -static -o $@ $^
+	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^
 
 $(B)/vm/watch: $(B)/vm/watch.o
-	$(CC) $(CFLAGS) -o $@ $^
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 $(B)/vm/wire: $(vm_wire)
-	$(CC) $(CFLAGS) -o $@ $^
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 $(B)/vm/%.o: emu/vm/wire/%.c | $(B)/vm
-	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/vm/%.o: emu/vm/init/%.c | $(B)/vm
-	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/vm:
 	mkdir -p $@

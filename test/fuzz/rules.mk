@@ -3,6 +3,9 @@
 # lists and files. scripts/fuzz searches for inputs and keeps the useful inputs in test/fuzz/corpus/, one archive for
 # each target. test/host/fuzz runs the kept inputs again, with targets built by gcc.
 FUZZ_TARGETS := archive args report text
+# another engine than libFuzzer may be a library of C++: test/fuzz/build.sh
+FUZZ_ENGINE ?= -fsanitize=fuzzer
+FUZZ_LINK ?= $(CC) $(CFLAGS)
 FUZZ_BIN := $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS))
 FUZZ_REPLAY := $(patsubst %,$(B)/bin/fuzz/%,replay replay_memory $(FUZZ_TARGETS:%=replay_%))
 FUZZ_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,verify tool judge peerpin)
@@ -25,10 +28,10 @@ $(B)/obj/fuzz/place.o: $(B)/obj/judge/run/place.o | $(B)/obj/fuzz
 # On the command line, objects are before the archives. So the linker takes memory.o instead
 # of tree.o in libtool.a, and this place.o instead of place.o in libverify.a.
 $(FUZZ_BIN) $(FUZZ_REPLAY): $(B)/obj/fuzz/output.o $(B)/obj/fuzz/valid.o $(FUZZ_STREAM) $(FUZZ_ARCHIVES) | $(B)/bin/fuzz
-	$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(FUZZ_ARCHIVES) \
+	$(FUZZ_LINK) $(LDFLAGS) $(FUZZ_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(FUZZ_ARCHIVES) \
 		-larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lm -lpthread
 
-$(FUZZ_BIN): override LDFLAGS += -fsanitize=fuzzer
+$(FUZZ_BIN): private override LDFLAGS += $(FUZZ_ENGINE)
 $(FUZZ_REPLAY): $(B)/obj/fuzz/replay.o
 
 fuzz_both = $(B)/bin/fuzz/$1 $(B)/bin/fuzz/replay_$1

@@ -45,17 +45,27 @@ static void must_have_place(const struct entries *e)
 	displace(&placed);
 }
 
+/* In the source directory, or beside the program, where test/fuzz/build.sh copies the machines */
+static bool read_machine(const char *name, const char *program, struct entries *machine)
+{
+	const char *slash = strrchr(program, '/');
+	char file[4096];
+
+	snprintf(file, sizeof(file), "test/machines/%s.tar.gz", name);
+	if (!access(file, R_OK) || !slash)
+		return entries_read(file, machine);
+	snprintf(file, sizeof(file), "%.*s/machines_of_tests/%s.tar.gz", (int)(slash - program), program, name);
+	return entries_read(file, machine);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	char file[64];
 	size_t i;
 
 	(void)argc;
-	(void)argv;
 	for (i = 0; i < NR_MACHINES; i++) {
-		snprintf(file, sizeof(file), "test/machines/%s.tar.gz", names[i]);
-		if (!entries_read(file, &machines[i])) {
-			fprintf(stderr, "%s: cannot be read; start this program in the source directory\n", file);
+		if (!read_machine(names[i], (*argv)[0], &machines[i])) {
+			fprintf(stderr, "%s.tar.gz: cannot be read; start this program in the source directory\n", names[i]);
 			exit(1);
 		}
 		must_have_place(&machines[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Pid 1 of the virtual machine: mounts the host's files, runs each command, reports the command's exit status. */
+#include <errno.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -123,7 +124,7 @@ int main(void)
 	must("rig modules", modules_load_rig());
 	must("no virtio port (does the kernel have virtio_pci, virtio_console?)", stream_open());
 	must("/config", config_read(&config));
-	sethostname("peerpin-vm", strlen("peerpin-vm"));
+	must("host name", sethostname("peerpin-vm", strlen("peerpin-vm")) ? -errno : 0);
 	loopback_up();
 	root_enter(&config);
 	stream_running();
