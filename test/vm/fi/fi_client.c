@@ -2,7 +2,7 @@
 /*
  * A program on libfabric that frees memory by raw system calls, which libfabric's own monitor does not see.
  *
- *	fi_client MODE [COUNT [RANGES]]
+ *	fi_client MODE [COUNT [RANGES [SIZE]]]
  *
  * t_fi.c runs it with and without libpeerpin-fi and reads its output.
  */
@@ -24,8 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZE = 65536, THREADS = 4, MAX_RANGES = 1000, ACCESS = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE };
+enum { THREADS = 4, MAX_RANGES = 1000, ACCESS = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE };
 
+static size_t size = 65536;	/* of each range */
 static struct fi_info *info;
 static struct fid_fabric *fabric;
 static struct fid_domain *domain;
@@ -84,14 +85,14 @@ static void *map(void *at)
 
 	if (!at)
 		at = (void *)atomic_fetch_add(&next, 1 << 30);
-	need(mmap(at, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != at, "mmap");
-	memset(at, 1, SIZE);
+	need(mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != at, "mmap");
+	memset(at, 1, size);
 	return at;
 }
 
 static void unmap(void *at)
 {
-	need(syscall(SYS_munmap, at, (size_t)SIZE), "munmap");
+	need(syscall(SYS_munmap, at, size), "munmap");
 }
 
 /* ---- stale keys ------------------------------------------------------------------------------ */
@@ -105,10 +106,10 @@ static long rounds(struct fid_domain *d, void *at)
 	uint64_t before;
 
 	for (i = 0; i < count; i++) {
-		before = use(d, at, SIZE);
+		before = use(d, at, size);
 		unmap(at);
 		map(at);
-		stale += use(d, at, SIZE) == before;
+		stale += use(d, at, size) == before;
 	}
 	return stale;
 }
@@ -128,7 +129,7 @@ static void *neighbour(void *unused)
 	void *at = map(NULL);
 
 	while (!ending) {
-		use(domain, at, SIZE / 2);
+		use(domain, at, size / 2);
 		unmap(at);
 		map(at);
 	}
@@ -174,12 +175,12 @@ static int domains(void)
 	open_all();
 	other = domain_open();
 	for (i = 0; i < count; i++) {
-		use(domain, at, SIZE);
-		before = use(other, at, SIZE);
+		use(domain, at, size);
+		before = use(other, at, size);
 		unmap(at);
 		map(at);
-		use(domain, at, SIZE);
-		stale += use(other, at, SIZE) == before;
+		use(domain, at, size);
+		stale += use(other, at, size) == before;
 	}
 	printf("%ld stale of %ld\n", stale, count);
 	return 0;
@@ -193,9 +194,9 @@ static int hits(void)
 	uint64_t first;
 
 	open_all();
-	first = use(domain, at, SIZE);
+	first = use(domain, at, size);
 	for (i = 0; i < count; i++)
-		same += use(domain, at, SIZE) == first;
+		same += use(domain, at, size) == first;
 	printf("%ld hits of %ld\n", same, count);
 	return 0;
 }
@@ -209,11 +210,11 @@ static int rate(void)
 	open_all();
 	for (i = 0; i < ranges; i++) {
 		at[i] = map(NULL);
-		use(domain, at[i], SIZE);
+		use(domain, at[i], size);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	for (i = 0; i < count; i++)
-		use(domain, at[i * 7 % ranges], SIZE);
+		use(domain, at[i * 7 % ranges], size);
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	printf("%ld ns\n", ((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec) / count);
 	return 0;
@@ -243,7 +244,7 @@ static int released(void)
 
 	open_all();
 	before = pinned_kib();
-	use(domain, at, SIZE);
+	use(domain, at, size);
 	with = pinned_kib();
 	unmap(at);
 	for (i = 0; i < 100 && pinned_kib() >= with; i++) {
@@ -264,7 +265,7 @@ static int exits(void)
 	void *at = map(NULL);
 
 	open_all();
-	need(fi_mr_reg(domain, at, SIZE, ACCESS, 0, 0, 0, &mr, NULL), "fi_mr_reg");
+	need(fi_mr_reg(domain, at, size, ACCESS, 0, 0, 0, &mr, NULL), "fi_mr_reg");
 	unmap(at);
 	puts("exit with an open registration");
 	return 0;
@@ -275,11 +276,11 @@ static int closes(void)
 	void *at = map(NULL);
 
 	open_all();
-	use(domain, at, SIZE);
+	use(domain, at, size);
 	unmap(at);
 	need(fi_close(&domain->fid), "fi_close of the domain");
 	domain = domain_open();
-	use(domain, map(at), SIZE);
+	use(domain, map(at), size);
 	need(fi_close(&domain->fid) ?: fi_close(&fabric->fid), "fi_close of all");
 	puts("closed");
 	return 0;
@@ -294,19 +295,19 @@ static int forks(void)
 
 	setenv("RDMAV_FORK_SAFE", "1", 1);
 	open_all();
-	key = use(domain, at, SIZE);
+	key = use(domain, at, size);
 	child = fork();
 	if (!child)
 		exit(0);	/* runs the handlers of the parent's libraries */
 	need(waitpid(child, &status, 0) != child || status, "the child");
-	printf("the parent's registration is %s\n", use(domain, at, SIZE) == key ? "kept" : "made again");
+	printf("the parent's registration is %s\n", use(domain, at, size) == key ? "kept" : "made again");
 	return 0;
 }
 
 static int execs(void)
 {
 	open_all();
-	use(domain, map(NULL), SIZE);
+	use(domain, map(NULL), size);
 	execl("/proc/self/exe", "fi_client", "hits", "10", NULL);
 	return 1;
 }
@@ -392,7 +393,7 @@ static int doctor(void)
 	char command[128];
 
 	open_all();
-	use(domain, map(NULL), SIZE);
+	use(domain, map(NULL), size);
 	snprintf(command, sizeof(command), "peerpin doctor --process %d | grep fabric-", (int)getpid());
 	return system(command);
 }
@@ -411,10 +412,11 @@ int main(int argc, char **argv)
 
 	count = argc > 2 ? atol(argv[2]) : 100;
 	ranges = argc > 3 ? atol(argv[3]) : 1;
+	size = argc > 4 ? strtoul(argv[4], NULL, 0) : size;
 	need(ranges < 1 || ranges > MAX_RANGES, "number of ranges");
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor [COUNT [RANGES]]\n", stderr);
+	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor [COUNT [RANGES [SIZE]]]\n", stderr);
 	return 2;
 }

@@ -10,6 +10,7 @@
 
 #include "vmtest.h"
 
+static unsigned int client_seconds = 600;	/* longest run */
 static char client[512];
 static char output[2048];
 
@@ -20,7 +21,7 @@ static int run(const char *environment, const char *arguments)
 	size_t length = 0;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "%s timeout 600 %s %s 2>&1", environment, client, arguments);
+	snprintf(command, sizeof(command), "%s timeout %u %s %s 2>&1", environment, client_seconds, client, arguments);
 	f = popen(command, "re");
 	if (f)
 		length = fread(output, 1, sizeof(output) - 1, f);
