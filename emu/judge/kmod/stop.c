@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/atomic.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include <peerpin.h>
 
@@ -16,6 +20,13 @@ enum {
 	NAME_LEN = 64,
 	AT_ONCE = 64,
 	STOP_MS = 250,	/* on an emulated CPU, a short function may take many milliseconds */
+	TICK_MS = 10,
+};
+
+/* A call of stop(): when it began, and @ticks at that time */
+struct stop_call {
+	ktime_t begin;
+	int ticks;
 };
 
 /* Number of long calls, and their longest time. @stop_name: after the subject's unload an address could not be named */
@@ -40,18 +51,46 @@ static int registering(struct kprobe *probe, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(registering);
 
+/*
+ * Time that the VM ran. A busy host stops a VM's processors for many milliseconds, and the clocks of the kernel count
+ * this time. The work item runs once after such a stop, whatever its length.
+ */
+static atomic_t running, ticks;
+
+static void tick(struct work_struct *work)
+{
+	atomic_inc(&ticks);
+	if (atomic_read(&running))
+		queue_delayed_work(system_highpri_wq, to_delayed_work(work), msecs_to_jiffies(TICK_MS));
+}
+
+static DECLARE_DELAYED_WORK(ticker, tick);
+
 static int began(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	*(ktime_t *)instance->data = ktime_get();
+	struct stop_call *call = (struct stop_call *)instance->data;
+
+	call->begin = ktime_get();
+	call->ticks = atomic_read(&ticks);
+	atomic_inc(&running);
+	queue_delayed_work(system_highpri_wq, &ticker, msecs_to_jiffies(TICK_MS));
 	return 0;
 }
 NOKPROBE_SYMBOL(began);
 
+static s64 ms_since(const struct stop_call *call)
+{
+	s64 ran = (s64)(atomic_read(&ticks) - call->ticks + 1) * TICK_MS;
+
+	return min(ktime_ms_delta(ktime_get(), call->begin), ran);
+}
+
 static int ended(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	s64 ms = ktime_ms_delta(ktime_get(), *(ktime_t *)instance->data);
+	s64 ms = ms_since((struct stop_call *)instance->data);
 	unsigned long flags;
 
+	atomic_dec(&running);
 	if (ms < STOP_MS)
 		return 0;
 	raw_spin_lock_irqsave(&lock, flags);
@@ -70,9 +109,9 @@ static struct kprobe register_probe = {
 /* peerpin.ko calls stop() in the first function for a revocation, in the second function for an unregistered peer. */
 static struct kretprobe stop_probes[] = {
 	{ .kp.symbol_name = "pp_attach_stop_all", .entry_handler = began, .handler = ended,
-	  .data_size = sizeof(ktime_t), .maxactive = AT_ONCE },
+	  .data_size = sizeof(struct stop_call), .maxactive = AT_ONCE },
 	{ .kp.symbol_name = "pp_attach_stop", .entry_handler = began, .handler = ended,
-	  .data_size = sizeof(ktime_t), .maxactive = AT_ONCE },
+	  .data_size = sizeof(struct stop_call), .maxactive = AT_ONCE },
 };
 
 void judge_stop_show(struct seq_file *seq)
@@ -140,5 +179,6 @@ void judge_stop_exit(void)
 		return;
 	for (i = 0; i < ARRAY_SIZE(stop_probes); i++)
 		unregister_kretprobe(&stop_probes[i]);
+	cancel_delayed_work_sync(&ticker);
 	unregister_kprobe(&register_probe);
 }
