@@ -271,6 +271,7 @@ enum emugpu_event_action {
 	EMUGPU_ACT_NONE,
 	EMUGPU_ACT_REVOKE,	/* revoke all revocable pins of all GPUs in another thread, as if memory was freed */
 	EMUGPU_ACT_KILL,	/* send SIGKILL to the calling process */
+	EMUGPU_ACT_REVOKE_LATER,	/* as REVOKE, but 50 ms later, and the calling thread goes on meanwhile */
 };
 
 /** struct emugpu_event - an event in the list of EMUGPU_TEST_EVENTS */

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Memory of a client of the InfiniBand core: MLNX_OFED's peer memory, here of ib_peer_shim */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/time64.h>
 #include "../peer_mem/core.h"
 #include "function.h"
 #include "memory.h"
+
+enum { SLICE_MS = 10 };
+
+static unsigned int register_ms;
+module_param(register_ms, uint, 0644);
+MODULE_PARM_DESC(register_ms, "milliseconds for which the firmware makes an MR of peer memory (default 0)");
 
 struct peer_memory {
 	struct rdma_memory memory;
@@ -25,6 +34,15 @@ static void peer_invalidated(void *context)
 	struct peer_memory *p = context;
 
 	rdma_memory_invalidate(&p->memory);
+}
+
+/* Sleeps in slices: if the host suspends the whole VM, only one slice is lost. */
+static void wait_for_firmware(void)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < READ_ONCE(register_ms); ms += SLICE_MS)
+		usleep_range(SLICE_MS * USEC_PER_MSEC, SLICE_MS * USEC_PER_MSEC + 500);
 }
 
 struct rdma_memory *rdma_memory_peer(struct rdma_function *f, u64 start, u64 length)
@@ -47,6 +65,7 @@ struct rdma_memory *rdma_memory_peer(struct rdma_function *f, u64 start, u64 len
 		rdma_memory_free(&p->memory);
 		return ERR_PTR(ret);
 	}
+	wait_for_firmware();
 	p->memory.valid = true;
 	ib_peer_umem_activate(p->umem, peer_invalidated, p);
 	return &p->memory;

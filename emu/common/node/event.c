@@ -23,6 +23,7 @@ enum {
 	TICK_MS = 20,
 	TICKS_STUCK = 1500 / TICK_MS,	/* longer than peerpin's default drain_timeout_ms */
 	TICKS_MAX = 4000 / TICK_MS,
+	LATER_MS = 50,
 };
 
 /* Protects the record of events and the planned action */
@@ -53,6 +54,13 @@ static bool is_done(int nr)
 }
 
 static DECLARE_WORK(revocation, revoke_work);
+
+static void revoke_late(struct work_struct *work)
+{
+	emugpu_block_revoke_all(NULL);
+}
+
+static DECLARE_DELAYED_WORK(late_revocation, revoke_late);
 
 /*
  * Waits for revocation @nr. Returns the number of a callback that does not end, because the callback
@@ -153,10 +161,13 @@ void emugpu_event_happens(enum emugpu_event_kind kind, const struct nvidia_p2p_p
 		revoke_all(kind, table);
 	else if (action == EMUGPU_ACT_KILL)
 		kill_current();
+	else if (action == EMUGPU_ACT_REVOKE_LATER)
+		queue_delayed_work(system_long_wq, &late_revocation, msecs_to_jiffies(LATER_MS));
 }
 
 void emugpu_event_plan(u32 nth, enum emugpu_event_action action)
 {
+	cancel_delayed_work_sync(&late_revocation);
 	spin_lock(&record_lock);
 	nr_events = 0;
 	planned_nth = nth;
@@ -193,4 +204,5 @@ int emugpu_event_read(struct emugpu_event __user *buf, u32 max, u32 *count)
 void emugpu_event_exit(void)
 {
 	cancel_work_sync(&revocation);
+	cancel_delayed_work_sync(&late_revocation);
 }

@@ -22,7 +22,7 @@ struct nvidia_p2p_page_table;
  */
 void emugpu_event_happens(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table, const void *caller);
 
-/* Clears the record and plans @action at the @nth event from now on; 0: at no event. */
+/* Clears the record and plans @action at the @nth event from now on; 0: at no event. No lock held. */
 void emugpu_event_plan(u32 nth, enum emugpu_event_action action);
 
 /* Copies the first @max events to user memory. Sets *@count to the number of all events. Errors: -EFAULT, -ENOMEM. */

@@ -184,7 +184,7 @@ static int test_violations(struct emugpu_client *client, struct emugpu_gpu *gpu,
 
 static int test_plan(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
-	if (test->plan.action > EMUGPU_ACT_KILL)
+	if (test->plan.action > EMUGPU_ACT_REVOKE_LATER)
 		return -EINVAL;
 	emugpu_event_plan(test->plan.nth, test->plan.action);
 	return 0;

@@ -11,8 +11,9 @@ void adapter_init(const char *script);
 /**
  * adapter_make - make the adapter if there is none, and store its device node in @share
  *
- * Does nothing without adapter_init(). Call after the driver under test is loaded: it may be the adapter's own driver. Returns 0 or -errno.
+ * @register_ms: time that each registration of peer memory takes from now on. Does nothing without adapter_init(). Call
+ * after the driver under test is loaded: it may be the adapter's own driver. Returns 0 or -errno.
  */
-int adapter_make(struct share *share);
+int adapter_make(struct share *share, uint32_t register_ms);
 
 #endif

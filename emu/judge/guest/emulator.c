@@ -41,8 +41,16 @@ int emulator_open(void)
 	if (!ret)
 		ret = file_read(PARAMETERS "scatter", text, sizeof(text));
 	scattered = *text == 'Y';
-	snprintf(text, sizeof(text), "%d", CALLBACK_MS);
-	return ret ? ret : file_write(PARAMETERS "callback_ms", text);
+	return ret;
+}
+
+/* A callback may wait for a registration that is in progress, as for other DMA. */
+static int set_callback_ms(uint32_t register_ms)
+{
+	char text[PARAMETER_MAX];
+
+	snprintf(text, sizeof(text), "%u", CALLBACK_MS + 2 * register_ms);
+	return file_write(PARAMETERS "callback_ms", text);
 }
 
 static int set_scatter(uint32_t on)
@@ -133,6 +141,8 @@ int emulator_set(const struct scenario *s)
 		ret = set_version(*s->version ? s->version : version);
 	if (!ret)
 		ret = set_delay(s->delay_ms);
+	if (!ret)
+		ret = set_callback_ms(s->register_ms);
 	if (!ret)
 		ret = set_guard(s->guard_ms);
 	if (!ret)

@@ -16,6 +16,7 @@ struct word {
 static const struct word kernel_actions[] = {
 	{ "revoke", EMUGPU_ACT_REVOKE },
 	{ "kill", EMUGPU_ACT_KILL },
+	{ "revoke-later", EMUGPU_ACT_REVOKE_LATER },
 	{}
 };
 
@@ -160,6 +161,11 @@ static int set_guard(struct scenario *s, char *value)
 	return number(value, &s->guard_ms);
 }
 
+static int set_register_ms(struct scenario *s, char *value)
+{
+	return number(value, &s->register_ms);
+}
+
 static int set_may_refuse(struct scenario *s, char *value)
 {
 	s->may_refuse = !strcmp(value, "1");
@@ -189,6 +195,7 @@ static const struct key {
 	{ "alloc", set_alloc },
 	{ "copies", set_copies },
 	{ "guard", set_guard },
+	{ "register", set_register_ms },
 	{ "may-refuse", set_may_refuse },
 	{ "env", set_env },
 	{}
@@ -235,7 +242,7 @@ static bool revokes(const struct scenario *s)
 	case SHARE_LATE_CLOSE:
 		return true;
 	}
-	return s->kernel_action == EMUGPU_ACT_REVOKE || s->kernel_action == EMUGPU_ACT_KILL;
+	return s->kernel_action != EMUGPU_ACT_NONE;
 }
 
 static int set_all(struct scenario *s, char *rest, char *why)

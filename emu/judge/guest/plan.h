@@ -35,6 +35,7 @@ enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP, PLAN_FA
  * @alloc: alloc=N: fail the driver's n-th allocation
  * @copies: copies=N: number of processes that run the test at the same time
  * @guard_ms: guard=MS for EMUGPU_TEST_GUARD; default: PLAN_GUARD_MS if memory is revoked, else 0
+ * @register_ms: register=MS: the RDMA adapter needs MS milliseconds for each registration of peer memory
  * @may_refuse: may-refuse=1: the kernel may refuse to load the driver
  * @env: env=NAME=VALUE for the test
  * @line: copy of the line; @version and @env point into @line
@@ -56,6 +57,7 @@ struct scenario {
 	uint32_t alloc;
 	uint32_t copies;
 	uint32_t guard_ms;
+	uint32_t register_ms;
 	bool may_refuse;
 	const char *env[PLAN_ENV_MAX];
 	size_t nr_env;

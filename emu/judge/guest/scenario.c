@@ -168,7 +168,7 @@ static int set_share(struct share *share)
 	share->action = run.scenario->user_action;
 	share->usec = run.scenario->user_usec;
 	driver_devices_after(share);
-	return adapter_make(share);
+	return adapter_make(share, run.scenario->register_ms);
 }
 
 static int run_tests(char **argv)

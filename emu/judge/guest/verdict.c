@@ -36,8 +36,8 @@ static bool kills(const struct scenario *s)
 /* Whether the action revokes GPU memory, and so may remove CPU mappings of this memory. */
 static bool takes_mappings(const struct scenario *s)
 {
-	return s->kernel_action == EMUGPU_ACT_REVOKE || s->user_action == SHARE_REVOKE ||
-	       s->user_action == SHARE_DURING || s->user_action == SHARE_UNBIND;
+	return s->kernel_action == EMUGPU_ACT_REVOKE || s->kernel_action == EMUGPU_ACT_REVOKE_LATER ||
+	       s->user_action == SHARE_REVOKE || s->user_action == SHARE_DURING || s->user_action == SHARE_UNBIND;
 }
 
 static bool is_ours(const struct scenario *s, int signal)

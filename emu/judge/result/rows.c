@@ -30,6 +30,8 @@ static const struct row rows[] = {
 	{ "foreign-at-user-%u", "user-event=%u:foreign", SERIES_ENDS, 1, 6, PLAIN, PLAIN, TRIES_FOREIGN, 0, 0, { 0 } },
 	{ "during-%u+%uus", "user-event=%u:during:%u", SERIES_LONG, 1, 5, PLAIN | IOMMU, PLAIN | IOMMU,
 	  TRIES_REVOKE, 3, 5, { 50, 25, 75, 10, 90 } },
+	{ "slow-adapter-at-kernel-%u", "kernel-event=%u:revoke-later register=600", SERIES_REGISTRATIONS, 1, 2, PLAIN,
+	  PLAIN | IOMMU, TRIES_REVOKE, 0, 0, { 0 } },
 	{ "revoke-at-user-%u", "user-event=%u:revoke", SERIES_USER, 1, 10, PLAIN, PLAIN | IOMMU,
 	  TRIES_REVOKE, 0, 0, { 0 } },
 	{ "kill-at-kernel-%u", "kernel-event=%u:kill", SERIES_KERNEL, 1, 6, PLAIN, PLAIN | IOMMU,

@@ -36,6 +36,7 @@ enum series {
 	SERIES_PINS,		/* calls of get_pages, persistent or not */
 	SERIES_MAPS,		/* calls of dma_map_pages */
 	SERIES_KERNEL,		/* the driver's events */
+	SERIES_REGISTRATIONS,	/* the driver's events get_pages, if the test uses an RDMA adapter */
 	SERIES_USER,		/* the test's calls */
 	SERIES_ENDS,		/* the test's first and last call of each kind */
 	SERIES_CLOSE,		/* the test's first close() */

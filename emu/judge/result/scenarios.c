@@ -169,6 +169,29 @@ static void put_events(const struct sink *sink, enum event_side side, unsigned i
 			put(sink, i, 0);
 }
 
+static bool uses_adapter(const struct recording *recording)
+{
+	const struct event *event;
+	unsigned int i;
+
+	for (i = 1; (event = recording_find(recording, EVENT_USER, i)); i++)
+		if (strstr(event->text, "/dev/infiniband/"))
+			return true;
+	return false;
+}
+
+static void put_registrations(const struct sink *sink)
+{
+	unsigned int n = recording_count_of(sink->recording, "get_pages"), i, nth = 0;
+	const struct event *event;
+
+	if (!uses_adapter(sink->recording))
+		return;
+	for (i = 1; (event = recording_find(sink->recording, EVENT_KERNEL, i)); i++)
+		if (event_begins(event, "get_pages") && is_spread(sink, ++nth, n, limit(sink)))
+			put(sink, i, 0);
+}
+
 static void put_close(const struct sink *sink)
 {
 	const struct event *event;
@@ -249,6 +272,9 @@ static void put_row(const struct sink *sink)
 		break;
 	case SERIES_KERNEL:
 		put_events(sink, EVENT_KERNEL, limit(sink) / 2);
+		break;
+	case SERIES_REGISTRATIONS:
+		put_registrations(sink);
 		break;
 	case SERIES_USER:
 		put_events(sink, EVENT_USER, limit(sink) / 2);

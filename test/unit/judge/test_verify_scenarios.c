@@ -151,6 +151,22 @@ static void full_level_tries_every_event(void **state)
 	has("plain/revoke-at-kernel-2", "kernel-event=2:revoke");
 }
 
+/* A slow adapter can only delay tests that use an adapter. */
+static void registrations_need_an_adapter(void **state)
+{
+	struct event event = { .side = EVENT_USER, .number = NR_USER + 1, .text = "write of /dev/infiniband/uverbs0" };
+
+	(void)state;
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	assert_int_equal(count("plain/slow-adapter-"), 0);
+	scenarios_free(&list);
+	recording_add(&recording, &event);
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	has("plain/slow-adapter-at-kernel-1", "kernel-event=1:revoke-later register=600");
+	has("plain/slow-adapter-at-kernel-3", "kernel-event=3:revoke-later register=600");
+	assert_int_equal(count("plain/slow-adapter-"), 2);
+}
+
 static void each_recorded_call_fails_once(void **state)
 {
 	(void)state;
@@ -316,6 +332,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(first_scenarios_need_no_recording, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_kind_is_tried_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(full_level_tries_every_event, setup, teardown),
+		cmocka_unit_test_setup_teardown(registrations_need_an_adapter, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_recorded_call_fails_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_of_each_kind_are_tried, setup, teardown),
 		cmocka_unit_test_setup_teardown(quick_level_stays_small, setup, teardown),

@@ -88,7 +88,7 @@ CASE(bad_arguments_are_einval)
 {
 	unsigned int n;
 
-	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_KILL + 1) == -EINVAL, "action");
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE_LATER + 1) == -EINVAL, "action");
 	EXPECT(get(0, VA, PAGE) == -EINVAL, "get of nothing");
 	one_block();
 	CHECK_CASE();
@@ -141,6 +141,38 @@ CASE(revoke_when_put_begins)
 	EXPECT(callback(0).out_count == 1, "%u callbacks", callback(0).out_count);
 	free_one();
 	EXPECT_NO_BREACH(fd);
+}
+
+CASE(late_revocation_comes_after_the_call)
+{
+	int ms;
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE_LATER) == 0, "plan");
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(callback(0).out_count == 0, "the call waited for the callback");
+	for (ms = 0; ms < 10000 && !callback(0).out_count; ms++)
+		usleep(1000);
+	EXPECT(callback(0).out_count == 1 && pins() == 0, "%u callbacks, %u pins", callback(0).out_count, pins());
+	free_one();
+	EXPECT_NO_BREACH(fd);
+}
+
+/* On a slow VM the revocation may come before the second plan. */
+CASE(next_plan_ends_late_revocation)
+{
+	unsigned int n;
+
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE_LATER) == 0 && get(0, VA, PAGE) == 0, "plan, get");
+	EXPECT(emu_plan(fd, 0, EMUGPU_ACT_NONE) == 0, "plan");
+	n = callback(0).out_count;
+	usleep(200000);
+	EXPECT(callback(0).out_count == n && put(0) == 0, "%u callbacks after %u", callback(0).out_count, n);
+	free_one();
 }
 
 /* The persistent pin must stay until its put. All revocable pins must end, also on another GPU. */
