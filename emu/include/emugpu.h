@@ -217,12 +217,15 @@ enum emugpu_test_op {
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
 	EMUGPU_TEST_GUARD,		/* look at memory after its free callback: a user is a violation; all GPUs */
 	EMUGPU_TEST_STASH,		/* hide a process's pinned memory, then count the pages written; all GPUs */
+	EMUGPU_TEST_MOVE,		/* contents arrive late when a dynamic importer maps them, with a fence; all GPUs */
 };
 
 /* Calls that EMUGPU_TEST_FAIL can fail */
 enum emugpu_test_call {
 	EMUGPU_CALL_GET_PAGES,			/* nvidia_p2p_get_pages() and its persistent variant */
 	EMUGPU_CALL_DMA_MAP_PAGES,
+	EMUGPU_CALL_ATTACH,			/* an importer attaches to a dma-buf, or maps it */
+	EMUGPU_CALL_IMPORT,
 };
 
 /* Rules for consumers of nv-p2p.h; emu/common/node/monitor.c has a text for each rule */
@@ -253,10 +256,15 @@ enum emugpu_rule {
 	EMUGPU_RULE_DMA_AFTER_CALLBACK,
 	EMUGPU_RULE_MAPPED_AFTER_CALLBACK,
 	EMUGPU_RULE_USE_OF_DEAD_TABLE,
+	EMUGPU_RULE_NO_RESERVATION_LOCK,
+	EMUGPU_RULE_UNMAP_OF_DEAD_IMPORT,
+	EMUGPU_RULE_DETACH_IN_USE,
+	EMUGPU_RULE_NO_PEER2PEER,
+	EMUGPU_RULE_DMA_BEFORE_FENCE,
 	EMUGPU_RULES
 };
 
-/* A consumer's call outside its free callback */
+/* A consumer's call outside its free callback, and outside invalidate_mappings */
 enum emugpu_event_kind {
 	EMUGPU_EVENT_PIN,		/* this and the next two events: at the end of a successful call */
 	EMUGPU_EVENT_PIN_PERSISTENT,
@@ -264,6 +272,14 @@ enum emugpu_event_kind {
 	EMUGPU_EVENT_UNMAP,		/* this and the next two events: at the start of the call */
 	EMUGPU_EVENT_UNPIN,
 	EMUGPU_EVENT_UNPIN_PERSISTENT,
+	/*
+	 * Calls of an importer of dma-bufs: at the end of a successful attach or map, at the start of unmap or detach.
+	 * REVOKE does not wait for an importer that holds the reservation lock.
+	 */
+	EMUGPU_EVENT_ATTACH,
+	EMUGPU_EVENT_IMPORT,
+	EMUGPU_EVENT_UNIMPORT,
+	EMUGPU_EVENT_DETACH,
 };
 
 /* Action at an event */
@@ -301,6 +317,9 @@ struct emugpu_test {
 			__aligned_u64 out_put_calls;
 			__aligned_u64 out_callbacks;
 			__aligned_u64 out_violations;
+			__u32 out_imports;	/* mappings of dma-bufs, as the rest of all GPUs */
+			__u32 out_notified;	/* notifications of importers */
+			__aligned_u64 out_import_calls;
 		} counts;
 		struct {
 			__aligned_u64 va;
@@ -375,6 +394,10 @@ struct emugpu_test {
 			__u32 pid;
 			__u32 reserved;
 		} stash;
+		struct {
+			__u32 ms;		/* duration of a move, at most 1000; 0: no moves */
+			__u32 reserved;
+		} move;
 		__aligned_u64 pad[8];
 	};
 };

@@ -14,6 +14,7 @@
 
 struct dma_buf;
 struct emugpu_export;
+struct seq_file;
 
 /* Makes a dma-buf and reserves a file descriptor for the dma-buf; see struct emugpu_export. */
 struct dma_buf *emugpu_export(struct emugpu_export *export);
@@ -32,5 +33,15 @@ void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dm
  */
 void emugpu_export_end(struct list_head *exports, struct list_head *ended);
 void emugpu_export_notify(struct list_head *ended);
+
+/*
+ * Attachments of all dma-bufs.
+ * emugpu_imports_count(): number of mappings; API lock held.
+ * emugpu_imports_notified(): number of notifications of dynamic importers since the module was loaded.
+ * emugpu_imports_show() writes a line for each attachment, as emugpu_pin_show() does for a pin.
+ */
+u32 emugpu_imports_count(void);
+u32 emugpu_imports_notified(void);
+void emugpu_imports_show(struct seq_file *seq);
 
 #endif

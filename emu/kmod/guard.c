@@ -29,15 +29,15 @@ enum {
 	SLICES = 5,
 };
 
-/* The memory of a revoked pin */
+/* The memory of a revoked pin or dma-buf */
 struct guarded {
 	struct list_head node;
 	struct emugpu_memory *memory;	/* with a reference */
 	u32 first_page;			/* index in @memory */
 	u32 npages;
+	u32 users;			/* users of the memory in bar1.refs that are no excuse */
 	bool written;
-	char consumer[EMUGPU_MODULE_LEN];
-	const void *callback;
+	struct emugpu_consumer consumer;
 };
 
 /* API lock for all. @all_guarded: pins of one block, because a look follows the revocation of each block */
@@ -50,24 +50,9 @@ int emugpu_guard_set(u32 ms, bool mapped)
 	emugpu_api_assert_held();
 	if (ms > MS_MAX)
 		return -EINVAL;
-	guard_ms = ms;
-	guard_mapped = mapped;
+	WRITE_ONCE(guard_ms, ms);
+	WRITE_ONCE(guard_mapped, mapped);
 	return 0;
-}
-
-static struct guarded *guarded_new(const struct emugpu_pin *pin)
-{
-	struct guarded *guarded = kzalloc(sizeof(*guarded), GFP_KERNEL);
-
-	if (!guarded)
-		return NULL;
-	emugpu_memory_get(pin->memory);
-	guarded->memory = pin->memory;
-	guarded->first_page = pin->offset / EMUGPU_PAGE_SIZE;
-	guarded->npages = pin->request.length / EMUGPU_PAGE_SIZE;
-	strscpy(guarded->consumer, pin->consumer, sizeof(guarded->consumer));
-	guarded->callback = pin->request.callback;
-	return guarded;
 }
 
 static void no_memory(void)
@@ -75,18 +60,40 @@ static void no_memory(void)
 	pr_warn_ratelimited("not enough memory to watch all revoked pages; give the VM more (--mem)\n");
 }
 
-void emugpu_guard_add(const struct emugpu_pin *pin)
+bool emugpu_guard_is_on(void)
+{
+	return READ_ONCE(guard_ms) || READ_ONCE(guard_mapped);
+}
+
+void emugpu_guard_add_memory(struct emugpu_memory *memory, u32 first_page, u32 npages, u32 users,
+			     const struct emugpu_consumer *consumer)
 {
 	struct guarded *guarded;
 
 	emugpu_api_assert_held();
-	if (!guard_ms && !guard_mapped)
+	if (!emugpu_guard_is_on())
 		return;
-	guarded = guarded_new(pin);
-	if (guarded)
-		list_add_tail(&guarded->node, &all_guarded);
-	else
+	guarded = kzalloc(sizeof(*guarded), GFP_KERNEL);
+	if (!guarded) {
 		no_memory();
+		return;
+	}
+	emugpu_memory_get(memory);
+	guarded->memory = memory;
+	guarded->first_page = first_page;
+	guarded->npages = npages;
+	guarded->users = users;
+	guarded->consumer = *consumer;
+	list_add_tail(&guarded->node, &all_guarded);
+}
+
+void emugpu_guard_add(const struct emugpu_pin *pin)
+{
+	struct emugpu_consumer consumer = { .function = pin->request.callback };
+
+	strscpy(consumer.module, pin->consumer, sizeof(consumer.module));
+	emugpu_guard_add_memory(pin->memory, pin->offset / EMUGPU_PAGE_SIZE, pin->request.length / EMUGPU_PAGE_SIZE, 0,
+				&consumer);
 }
 
 /* ---- writes ------------------------------------------------------------------ */
@@ -108,7 +115,7 @@ static void cover(struct emugpu_cover *over, const struct guarded *guarded, stru
 	int err = 0;
 
 	for (i = guarded->first_page + guarded->npages; i-- > guarded->first_page && !err;)
-		if (is_due(sample) && !emugpu_cover_is_lent(guarded->memory, i, 0))
+		if (is_due(sample) && !emugpu_cover_is_lent(guarded->memory, i, guarded->users))
 			err = emugpu_cover_page(over, guarded->memory, i);
 	if (err == -ENOMEM)
 		no_memory();
@@ -147,7 +154,8 @@ static void judge(const struct emugpu_cover *over)
 			find_writers(over, i);
 	list_for_each_entry(guarded, &all_guarded, node)
 		if (guarded->written)
-			emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, guarded->consumer, guarded->callback);
+			emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, guarded->consumer.module,
+					    guarded->consumer.function);
 }
 
 /* Waits in slices: if the host suspends the whole VM, devices included, only one slice is lost. */
@@ -196,7 +204,7 @@ static void mark_pages(unsigned long *pages, const struct guarded *guarded)
 	u32 i;
 
 	for (i = guarded->first_page; i < guarded->first_page + guarded->npages; i++)
-		if (!emugpu_cover_is_lent(guarded->memory, i, 0))
+		if (!emugpu_cover_is_lent(guarded->memory, i, guarded->users))
 			__set_bit(guarded->memory->pages[i], pages);
 }
 
@@ -222,7 +230,8 @@ static int search(const struct emugpu_gpu *gpu, unsigned long *pages, unsigned l
 		return err;
 	list_for_each_entry(guarded, &all_guarded, node)
 		if (has_page(found, guarded))
-			emugpu_violation_at(EMUGPU_RULE_MAPPED_AFTER_CALLBACK, guarded->consumer, guarded->callback);
+			emugpu_violation_at(EMUGPU_RULE_MAPPED_AFTER_CALLBACK, guarded->consumer.module,
+					    guarded->consumer.function);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The guard: looks at the memory of revoked pins after their free callbacks have returned. A write to this memory is DMA
+ * The guard: looks at the memory of revoked pins after their free callbacks have returned, and at the memory of revoked
+ * dma-bufs after their importers were notified. A write to this memory is DMA
  * that the callback should have stopped. A CPU mapping of this memory should have been removed by the callback, even if
  * no process writes now. API lock held for all functions.
  */
@@ -9,7 +10,16 @@
 
 #include <linux/types.h>
 
+#include "monitor.h"
+
+struct emugpu_memory;
 struct emugpu_pin;
+
+/* A consumer that was to stop: its module, and the function that was called, NULL: none */
+struct emugpu_consumer {
+	char module[EMUGPU_MODULE_LEN];
+	const void *function;
+};
 
 /*
  * @ms: time to watch for writes, in milliseconds; 0: off. @mapped: search for CPU mappings. Returns -EINVAL if @ms is
@@ -17,8 +27,15 @@ struct emugpu_pin;
  */
 int emugpu_guard_set(u32 ms, bool mapped);
 
+/* Whether emugpu_guard_set() has set something; no lock needed */
+bool emugpu_guard_is_on(void);
+
 /* Called when the callback of @pin has returned. The next emugpu_guard_look() looks at the pin's memory. */
 void emugpu_guard_add(const struct emugpu_pin *pin);
+
+/* The same for @npages pages of @memory from @first_page on. @users: importers that have mapped these pages still */
+void emugpu_guard_add_memory(struct emugpu_memory *memory, u32 first_page, u32 npages, u32 users,
+			     const struct emugpu_consumer *consumer);
 
 /*
  * Looks at the memory of all pins added by emugpu_guard_add(). Meanwhile the following wait:

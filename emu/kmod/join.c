@@ -65,3 +65,14 @@ bool emugpu_join_has(const struct emugpu_memory *memory, const struct emugpu_mem
 			return true;
 	return false;
 }
+
+bool emugpu_join_is_alone(const struct emugpu_memory *memory)
+{
+	const struct joined *joined = joined_of(memory);
+	u32 i;
+
+	for (i = 0; i < joined->nparts; i++)
+		if (kref_read(&joined->parts[i]->object.refs) > 1)
+			return false;
+	return true;
+}

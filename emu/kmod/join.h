@@ -17,4 +17,7 @@ void emugpu_join_add(struct emugpu_memory *memory, struct emugpu_memory *part, c
 /* Whether the joined memory @memory has pages of @part */
 bool emugpu_join_has(const struct emugpu_memory *memory, const struct emugpu_memory *part);
 
+/* Whether nothing but the joined memory @memory refers to its parts: no block, and no other dma-buf */
+bool emugpu_join_is_alone(const struct emugpu_memory *memory);
+
 #endif

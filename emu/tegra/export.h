@@ -9,6 +9,7 @@
 
 struct dma_buf;
 struct emugpu_export;
+struct seq_file;
 
 static inline struct dma_buf *emugpu_export(struct emugpu_export *export)
 {
@@ -24,6 +25,20 @@ static inline void emugpu_export_end(struct list_head *exports, struct list_head
 }
 
 static inline void emugpu_export_notify(struct list_head *ended)
+{
+}
+
+static inline u32 emugpu_imports_count(void)
+{
+	return 0;
+}
+
+static inline u32 emugpu_imports_notified(void)
+{
+	return 0;
+}
+
+static inline void emugpu_imports_show(struct seq_file *seq)
 {
 }
 

@@ -33,6 +33,8 @@ static struct injection {
 } injections[] = {
 	[EMUGPU_CALL_GET_PAGES] = { 0 },
 	[EMUGPU_CALL_DMA_MAP_PAGES] = { 0 },
+	[EMUGPU_CALL_ATTACH] = { 0 },
+	[EMUGPU_CALL_IMPORT] = { 0 },
 };
 
 void emugpu_api_lock(void)

@@ -35,6 +35,7 @@ struct emugpu_counters {
 	atomic64_t get_calls;
 	atomic64_t put_calls;
 	atomic64_t callbacks;
+	atomic64_t import_calls;	/* attempts to map a dma-buf */
 };
 
 extern struct emugpu_counters emugpu_counters;

@@ -11,6 +11,7 @@
 #include "block.h"
 #include "copy.h"
 #include "gpu.h"
+#include "move.h"
 #include "window.h"
 
 /* A place in GPU memory. The reference to the block prevents a reuse of the pages. */
@@ -144,11 +145,22 @@ static int bring_in(const struct emugpu_copy *copy, u64 done, u64 n)
 	return fault_in_writeable(u64_to_user_ptr(copy->dst + done), n) ? -EFAULT : 0;
 }
 
+/* While a move runs, the memory has other contents. */
+static void lock_window(void)
+{
+	emugpu_window_lock_shared();
+	while (emugpu_move_runs()) {
+		emugpu_window_unlock_shared();
+		emugpu_move_wait();
+		emugpu_window_lock_shared();
+	}
+}
+
 static int step_locked(const struct emugpu_copy *copy, struct place *dst, struct place *src, u64 done, u64 n)
 {
 	int err;
 
-	emugpu_window_lock_shared();
+	lock_window();
 	err = step(copy, dst, src, done, n);
 	emugpu_window_unlock_shared();
 	return err;

@@ -23,6 +23,7 @@ enum {
 	TICK_MS = 20,
 	TICKS_STUCK = 1500 / TICK_MS,	/* longer than peerpin's default drain_timeout_ms */
 	TICKS_MAX = 4000 / TICK_MS,
+	BESIDE_MS = 100,
 	LATER_MS = 50,
 };
 
@@ -163,6 +164,28 @@ void emugpu_event_happens(enum emugpu_event_kind kind, const struct nvidia_p2p_p
 		kill_current();
 	else if (action == EMUGPU_ACT_REVOKE_LATER)
 		queue_delayed_work(system_long_wq, &late_revocation, msecs_to_jiffies(LATER_MS));
+}
+
+/* The revocation may wait for the reservation lock, which the calling thread holds in some calls. */
+static void revoke_beside(void)
+{
+	int nr = atomic_inc_return(&asked);
+
+	queue_work(system_long_wq, &revocation);
+	wait_event_timeout(revoked, is_done(nr), msecs_to_jiffies(BESIDE_MS));
+}
+
+void emugpu_event_import(enum emugpu_event_kind kind, const char *module)
+{
+	struct emugpu_event event = { .kind = kind, .pid = task_tgid_nr(current) };
+	enum emugpu_event_action action;
+
+	strscpy(event.module, module, sizeof(event.module));
+	action = record(&event);
+	if (action == EMUGPU_ACT_REVOKE)
+		revoke_beside();
+	else if (action == EMUGPU_ACT_KILL)
+		kill_current();
 }
 
 void emugpu_event_plan(u32 nth, enum emugpu_event_action action)

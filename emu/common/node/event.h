@@ -22,6 +22,9 @@ struct nvidia_p2p_page_table;
  */
 void emugpu_event_happens(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table, const void *caller);
 
+/* The same for a call on a dma-buf by @module. REVOKE may end after the call. Reservation lock held or not. */
+void emugpu_event_import(enum emugpu_event_kind kind, const char *module);
+
 /* Clears the record and plans @action at the @nth event from now on; 0: at no event. No lock held. */
 void emugpu_event_plan(u32 nth, enum emugpu_event_action action);
 

@@ -18,6 +18,7 @@
 #include "gpu.h"
 #include "tombstone.h"
 #include "monitor.h"
+#include "move.h"
 #include "stash.h"
 
 static int __init emugpu_init(void)
@@ -50,6 +51,7 @@ static void __exit emugpu_exit(void)
 	emugpu_control_unregister();
 	emugpu_event_exit();
 	emugpu_stash_exit();
+	emugpu_move_exit();
 	emugpu_gpu_unregister();
 	emugpu_monitor_exit();
 	emugpu_tombstones_clear(NULL);

@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
+#include "export.h"
 #include "monitor.h"
 #include "pin.h"
 #include "rsync.h"
@@ -85,6 +86,16 @@ static const char *const rules[EMUGPU_RULES] = {
 		"mapped-after-callback: a CPU mapping that outlived the free callback of its memory (11.3)",
 	[EMUGPU_RULE_USE_OF_DEAD_TABLE] =
 		"use-of-dead-table: read or write of a page table after its end (12.4)",
+	[EMUGPU_RULE_NO_RESERVATION_LOCK] =
+		"no-reservation-lock: a dma-buf mapped, unmapped, pinned or unpinned without its reservation lock",
+	[EMUGPU_RULE_UNMAP_OF_DEAD_IMPORT] =
+		"unmap-of-dead-import: a dma-buf unmapped or unpinned that was not mapped or pinned",
+	[EMUGPU_RULE_DETACH_IN_USE] =
+		"detach-in-use: a dma-buf detached while it was mapped or pinned",
+	[EMUGPU_RULE_NO_PEER2PEER] =
+		"no-peer2peer: a dynamic importer of GPU memory without allow_peer2peer",
+	[EMUGPU_RULE_DMA_BEFORE_FENCE] =
+		"dma-before-fence: DMA to a dma-buf before the fences of its exporter had signaled",
 };
 
 struct entry {
@@ -270,6 +281,7 @@ static int pins_show(struct seq_file *seq, void *unused)
 {
 	seq_puts(seq, "module process address length kind mappings\n");
 	emugpu_pin_show(seq);
+	emugpu_imports_show(seq);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(pins);

@@ -16,6 +16,7 @@
 #include "gpu.h"
 #include "guard.h"
 #include "monitor.h"
+#include "move.h"
 #include "pin.h"
 #include "stash.h"
 #include "test.h"
@@ -31,12 +32,15 @@ static int test_counts(struct emugpu_client *client, struct emugpu_gpu *gpu, str
 	emugpu_api_lock();
 	emugpu_pin_count(gpu, &test->counts.out_pins, &test->counts.out_dma_maps);
 	test->counts.out_blocks = emugpu_block_count(gpu);
+	test->counts.out_imports = emugpu_imports_count();
 	emugpu_api_unlock();
 	test->counts.out_clients = emugpu_clients();
 	test->counts.out_get_calls = atomic64_read(&emugpu_counters.get_calls);
 	test->counts.out_put_calls = atomic64_read(&emugpu_counters.put_calls);
 	test->counts.out_callbacks = atomic64_read(&emugpu_counters.callbacks);
 	test->counts.out_violations = emugpu_monitor_total();
+	test->counts.out_notified = emugpu_imports_notified();
+	test->counts.out_import_calls = atomic64_read(&emugpu_counters.import_calls);
 	return 0;
 }
 
@@ -145,7 +149,7 @@ static int test_peek(struct emugpu_client *client, struct emugpu_gpu *gpu, struc
 
 static int test_fail(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
-	if (test->fail.call > EMUGPU_CALL_DMA_MAP_PAGES)
+	if (test->fail.call > EMUGPU_CALL_IMPORT)
 		return -EINVAL;
 	if (test->fail.nth && !(test->fail.error < 0 && test->fail.error >= -MAX_ERRNO))
 		return -EINVAL;
@@ -224,6 +228,11 @@ static int test_stash(struct emugpu_client *client, struct emugpu_gpu *gpu, stru
 	return test->stash.on ? emugpu_stash_begin(test->stash.pid) : emugpu_stash_end(&test->stash.out_changed);
 }
 
+static int test_move(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	return test->move.reserved ? -EINVAL : emugpu_move_set(test->move.ms);
+}
+
 static int (*const ops[])(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test) = {
 	[EMUGPU_TEST_COUNTS] = test_counts,
 	[EMUGPU_TEST_TRANSLATE] = test_translate,
@@ -240,6 +249,7 @@ static int (*const ops[])(struct emugpu_client *client, struct emugpu_gpu *gpu, 
 	[EMUGPU_TEST_REVOKE_ALL] = test_revoke_all,
 	[EMUGPU_TEST_GUARD] = test_guard,
 	[EMUGPU_TEST_STASH] = test_stash,
+	[EMUGPU_TEST_MOVE] = test_move,
 };
 
 int emugpu_test(struct emugpu_client *client, struct emugpu_test *test)

@@ -364,7 +364,7 @@ CASE(test_calls_are_for_root)
 
 CASE(bad_test_calls_are_refused)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_STASH + 1 };
+	struct emugpu_test test = { .op = EMUGPU_TEST_MOVE + 1 };
 	char module[48];
 
 	EXPECT(emu_test(fd, &test) == -EINVAL, "op");

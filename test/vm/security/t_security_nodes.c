@@ -224,7 +224,7 @@ static void tests_the_emulator(void)
 	struct emugpu_test test;
 	unsigned int op;
 
-	for (op = 0; op <= EMUGPU_TEST_STASH + 1; op++) {
+	for (op = 0; op <= EMUGPU_TEST_MOVE + 1; op++) {
 		test = (struct emugpu_test){ .op = op };
 		EXPECT(emu_test(gpu, &test) == -EPERM, "operation %u: %d", op, errno);
 	}
