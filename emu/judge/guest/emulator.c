@@ -89,6 +89,22 @@ static int set_guard(uint32_t ms)
 	return ask(&test);
 }
 
+/*
+ * Dynamic: freed memory is revoked from importers of dma-bufs that can be notified, as from pins. Also, old kernels let
+ * such an importer map a dma-buf itself only then. NVIDIA's driver keeps freed memory.
+ */
+static int set_dynamic(bool on)
+{
+	return file_write(PARAMETERS "dmabuf_dynamic", on ? "1" : "0");
+}
+
+static int set_move(uint32_t ms)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_MOVE, .move.ms = ms };
+
+	return ask(&test);
+}
+
 static int set_fail(uint32_t call, uint32_t nth, int error, uint32_t *left)
 {
 	struct emugpu_test test = {
@@ -101,27 +117,44 @@ static int set_fail(uint32_t call, uint32_t nth, int error, uint32_t *left)
 	return ret;
 }
 
-static bool is_of_map(enum plan_fail fail)
-{
-	return fail == PLAN_FAIL_DMA_MAP || fail == PLAN_FAIL_FAR_PEER;
-}
+/* The calls that a failure is for: by nv-p2p.h, and by a dma-buf */
+static const uint32_t failing[][2] = {
+	[PLAN_FAIL_GET_PAGES] = { EMUGPU_CALL_GET_PAGES, EMUGPU_CALL_GET_PAGES },
+	[PLAN_FAIL_DMA_MAP] = { EMUGPU_CALL_DMA_MAP_PAGES, EMUGPU_CALL_IMPORT },
+	[PLAN_FAIL_FAR_PEER] = { EMUGPU_CALL_DMA_MAP_PAGES, EMUGPU_CALL_ATTACH },
+};
 
 /* NVIDIA's driver refuses a peer that no supported root complex connects with the GPU. */
+static int error_of(enum plan_fail fail)
+{
+	if (fail == PLAN_FAIL_FAR_PEER)
+		return -KERNEL_ENOTSUPP;
+	return fail == PLAN_FAIL_GET_PAGES ? -ENOMEM : -EIO;
+}
+
 static int set_fails(enum plan_fail fail, uint32_t nth)
 {
-	uint32_t left;
-	int ret = set_fail(EMUGPU_CALL_GET_PAGES, fail == PLAN_FAIL_GET_PAGES ? nth : 0, -ENOMEM, &left);
+	uint32_t call, left;
+	int ret = 0;
 
-	return ret ? ret : set_fail(EMUGPU_CALL_DMA_MAP_PAGES, is_of_map(fail) ? nth : 0,
-				    fail == PLAN_FAIL_FAR_PEER ? -KERNEL_ENOTSUPP : -EIO, &left);
+	for (call = EMUGPU_CALL_GET_PAGES; call <= EMUGPU_CALL_IMPORT && !ret; call++)
+		ret = set_fail(call, 0, 0, &left);
+	if (fail == PLAN_FAIL_NONE)
+		return ret;
+	for (call = 0; call < 2 && !ret; call++)
+		ret = set_fail(failing[fail][call], nth, error_of(fail), &left);
+	return ret;
 }
 
 bool emulator_has_failed(enum plan_fail fail)
 {
-	uint32_t left;
+	uint32_t by_pages = 1, by_dmabuf = 1;
 
-	return !set_fail(fail == PLAN_FAIL_GET_PAGES ? EMUGPU_CALL_GET_PAGES : EMUGPU_CALL_DMA_MAP_PAGES, 0, 0, &left) &&
-	       !left;
+	if (set_fail(failing[fail][1], 0, 0, &by_dmabuf))
+		return false;
+	if (failing[fail][0] == failing[fail][1])
+		return !by_dmabuf;
+	return !set_fail(failing[fail][0], 0, 0, &by_pages) && (!by_pages || !by_dmabuf);
 }
 
 static int set_plan(uint32_t nth, uint32_t action)
@@ -145,6 +178,10 @@ int emulator_set(const struct scenario *s)
 		ret = set_callback_ms(s->register_ms);
 	if (!ret)
 		ret = set_guard(s->guard_ms);
+	if (!ret)
+		ret = set_dynamic(s->guard_ms || s->move_ms || s->fail);
+	if (!ret)
+		ret = set_move(s->move_ms);
 	if (!ret)
 		ret = set_fails(s->fail, s->fail_nth);
 	return ret ? ret : set_plan(s->kernel_nth, s->kernel_action);
@@ -184,7 +221,7 @@ int emulator_asked(uint64_t *out)
 	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };
 	int ret = ask(&test);
 
-	*out = test.counts.out_get_calls;
+	*out = test.counts.out_get_calls + test.counts.out_import_calls;
 	return ret;
 }
 
@@ -197,6 +234,10 @@ const char *emulator_event_name(uint32_t kind)
 		[EMUGPU_EVENT_UNMAP] = "dma_unmap_pages",
 		[EMUGPU_EVENT_UNPIN] = "put_pages",
 		[EMUGPU_EVENT_UNPIN_PERSISTENT] = "put_pages_persistent",
+		[EMUGPU_EVENT_ATTACH] = "dma_buf_attach",
+		[EMUGPU_EVENT_IMPORT] = "dma_buf_map_attachment",
+		[EMUGPU_EVENT_UNIMPORT] = "dma_buf_unmap_attachment",
+		[EMUGPU_EVENT_DETACH] = "dma_buf_detach",
 	};
 
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "a call";

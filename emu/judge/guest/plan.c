@@ -166,6 +166,11 @@ static int set_register_ms(struct scenario *s, char *value)
 	return number(value, &s->register_ms);
 }
 
+static int set_move(struct scenario *s, char *value)
+{
+	return number(value, &s->move_ms);
+}
+
 static int set_may_refuse(struct scenario *s, char *value)
 {
 	s->may_refuse = !strcmp(value, "1");
@@ -196,6 +201,7 @@ static const struct key {
 	{ "copies", set_copies },
 	{ "guard", set_guard },
 	{ "register", set_register_ms },
+	{ "move", set_move },
 	{ "may-refuse", set_may_refuse },
 	{ "env", set_env },
 	{}

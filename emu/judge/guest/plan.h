@@ -36,6 +36,7 @@ enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP, PLAN_FA
  * @copies: copies=N: number of processes that run the test at the same time
  * @guard_ms: guard=MS for EMUGPU_TEST_GUARD; default: PLAN_GUARD_MS if memory is revoked, else 0
  * @register_ms: register=MS: the RDMA adapter needs MS milliseconds for each registration of peer memory
+ * @move_ms: move=MS: a dma-buf's memory arrives MS milliseconds after a dynamic importer has mapped it
  * @may_refuse: may-refuse=1: the kernel may refuse to load the driver
  * @env: env=NAME=VALUE for the test
  * @line: copy of the line; @version and @env point into @line
@@ -58,6 +59,7 @@ struct scenario {
 	uint32_t copies;
 	uint32_t guard_ms;
 	uint32_t register_ms;
+	uint32_t move_ms;
 	bool may_refuse;
 	const char *env[PLAN_ENV_MAX];
 	size_t nr_env;

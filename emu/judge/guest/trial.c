@@ -14,7 +14,8 @@ int trial_begin(void)
 
 static bool is_pin(const struct emugpu_event *event)
 {
-	return event->kind == EMUGPU_EVENT_PIN || event->kind == EMUGPU_EVENT_PIN_PERSISTENT;
+	return event->kind == EMUGPU_EVENT_PIN || event->kind == EMUGPU_EVENT_PIN_PERSISTENT ||
+	       event->kind == EMUGPU_EVENT_IMPORT;
 }
 
 /* The emulator truncates long module names. */

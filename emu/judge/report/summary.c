@@ -19,7 +19,9 @@ static bool has_event(const struct recording *recording, enum event_side side, c
 /* Bits of enum tries that show in the recording: without them, the driver could not break some rules. */
 static unsigned int recorded(const struct recording *recording)
 {
-	return (has_event(recording, EVENT_KERNEL, "dma_map_pages ") ? TRIES_MAP : 0) |
+	return (has_event(recording, EVENT_KERNEL, "get_pages") ? TRIES_PIN : 0) |
+	       (has_event(recording, EVENT_KERNEL, "dma_buf_attach ") ? TRIES_IMPORT : 0) |
+	       (has_event(recording, EVENT_KERNEL, "dma_map_pages ") ? TRIES_MAP : 0) |
 	       (has_event(recording, EVENT_KERNEL, "get_pages_persistent ") ? TRIES_PERSISTENT : 0) |
 	       (has_event(recording, EVENT_KERNEL, " by peerpin") ? TRIES_PEERPIN : 0) |
 	       (has_event(recording, EVENT_USER, "mmap ") ? TRIES_CPU_MAP : 0);

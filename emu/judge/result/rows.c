@@ -34,6 +34,7 @@ static const struct row rows[] = {
 	  PLAIN | IOMMU, TRIES_REVOKE, 0, 0, { 0 } },
 	{ "revoke-at-user-%u", "user-event=%u:revoke", SERIES_USER, 1, 10, PLAIN, PLAIN | IOMMU,
 	  TRIES_REVOKE, 0, 0, { 0 } },
+	{ "late-memory-%u", "move=%u", SERIES_IMPORTS, 1, 0, PLAIN, PLAIN | IOMMU, TRIES_MOVE, 1, 1, { 100 } },
 	{ "kill-at-kernel-%u", "kernel-event=%u:kill", SERIES_KERNEL, 1, 6, PLAIN, PLAIN | IOMMU,
 	  TRIES_REVOKE, 0, 0, { 0 } },
 	{ "kill-at-user-%u", "user-event=%u:kill", SERIES_USER, 1, 4, PLAIN, PLAIN | IOMMU, TRIES_REVOKE, 0, 0, { 0 } },

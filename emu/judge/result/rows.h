@@ -22,7 +22,10 @@ enum tries {
 	TRIES_VERSION = 1 << 4,
 	TRIES_ANYTHING = 1 << 5,	/* set for every scenario */
 	TRIES_CLOSE = 1 << 10,		/* the device is closed, and the process lives */
+	TRIES_MOVE = 1 << 13,		/* imported memory arrives late */
 	/* what the recording shows of the driver */
+	TRIES_PIN = 1 << 11,		/* get_pages was called, persistent or not */
+	TRIES_IMPORT = 1 << 12,		/* a dma-buf was imported */
 	TRIES_MAP = 1 << 6,		/* dma_map_pages was called */
 	TRIES_PERSISTENT = 1 << 7,	/* get_pages_persistent was called */
 	TRIES_PEERPIN = 1 << 8,		/* memory was pinned through peerpin */
@@ -32,9 +35,10 @@ enum tries {
 /* The source of the numbers of a row's scenarios; most series number recorded events */
 enum series {
 	SERIES_VALUES,		/* @values of struct row */
+	SERIES_IMPORTS,		/* the same, if the driver imports dma-bufs */
 	SERIES_ALLOC,		/* allocations of the driver, from 1 */
 	SERIES_PINS,		/* calls of get_pages, persistent or not */
-	SERIES_MAPS,		/* calls of dma_map_pages */
+	SERIES_MAPS,		/* calls of dma_map_pages, and mappings of dma-bufs */
 	SERIES_KERNEL,		/* the driver's events */
 	SERIES_REGISTRATIONS,	/* the driver's events get_pages, if the test uses an RDMA adapter */
 	SERIES_USER,		/* the test's calls */

@@ -268,7 +268,8 @@ static void put_row(const struct sink *sink)
 		put_range(sink, recording_count_of(sink->recording, "get_pages"));
 		break;
 	case SERIES_MAPS:
-		put_range(sink, recording_count_of(sink->recording, "dma_map_pages"));
+		put_range(sink, recording_count_of(sink->recording, "dma_map_pages") +
+				recording_count_of(sink->recording, "dma_buf_map_attachment"));
 		break;
 	case SERIES_KERNEL:
 		put_events(sink, EVENT_KERNEL, limit(sink) / 2);
@@ -293,6 +294,10 @@ static void put_row(const struct sink *sink)
 		break;
 	case SERIES_VALUES:
 		put_values(sink);
+		break;
+	case SERIES_IMPORTS:
+		if (recording_count_of(sink->recording, "dma_buf_map_attachment"))
+			put_values(sink);
 		break;
 	}
 }

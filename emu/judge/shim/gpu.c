@@ -40,7 +40,7 @@ static int ask_once(struct emugpu_test *test)
 	return ret;
 }
 
-/** struct sum - numbers for all GPUs: free callbacks that have run, and present pins */
+/** struct sum - numbers for all GPUs: free callbacks and notifications that have run, and present pins and imports */
 struct sum {
 	uint64_t callbacks;
 	uint64_t pins;
@@ -50,18 +50,21 @@ struct sum {
 static int add_up(int gpu, struct sum *out)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };
+	uint64_t imports = 0;
 	int ret = 0;
 
 	*out = (struct sum) { 0 };
 	for (; !ret && test.gpu < EMUGPU_GPUS_MAX; test.gpu++) {
 		ret = ask(gpu, &test);
 		if (!ret) {
-			out->callbacks = test.counts.out_callbacks;
+			out->callbacks = test.counts.out_callbacks + test.counts.out_notified;
 			out->pins += test.counts.out_pins;
+			imports = test.counts.out_imports;
 		}
 		if (ret == -ENODEV)
 			ret = 0;
 	}
+	out->pins += imports;
 	return ret;
 }
 
@@ -118,7 +121,8 @@ int gpu_pins(uint32_t *out)
 	if (!ret && test.events.out_count > EVENTS_MAX)
 		ret = -EOVERFLOW;
 	for (i = 0; !ret && i < test.events.out_count; i++)
-		*out += events[i].kind == EMUGPU_EVENT_PIN || events[i].kind == EMUGPU_EVENT_PIN_PERSISTENT;
+		*out += events[i].kind == EMUGPU_EVENT_PIN || events[i].kind == EMUGPU_EVENT_PIN_PERSISTENT ||
+			events[i].kind == EMUGPU_EVENT_IMPORT;
 	return ret;
 }
 
