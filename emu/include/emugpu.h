@@ -217,7 +217,7 @@ enum emugpu_test_op {
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
 	EMUGPU_TEST_GUARD,		/* look at memory after its free callback: a user is a violation; all GPUs */
 	EMUGPU_TEST_STASH,		/* hide a process's pinned memory, then count the pages written; all GPUs */
-	EMUGPU_TEST_MOVE,		/* contents arrive late when a dynamic importer maps them, with a fence; all GPUs */
+	EMUGPU_TEST_MOVE,		/* contents arrive late after a dynamic map, with a fence; all GPUs */
 };
 
 /* Calls that EMUGPU_TEST_FAIL can fail */
@@ -261,6 +261,7 @@ enum emugpu_rule {
 	EMUGPU_RULE_DETACH_IN_USE,
 	EMUGPU_RULE_NO_PEER2PEER,
 	EMUGPU_RULE_DMA_BEFORE_FENCE,
+	EMUGPU_RULE_DMA_MAPPED_AFTER_CALLBACK,
 	EMUGPU_RULES
 };
 
@@ -378,7 +379,7 @@ struct emugpu_test {
 		struct {
 			__u32 ms;	/* time to wait for a write; 0: off */
 			/*
-			 * 1: search the processes' page tables for CPU mappings, and watch the last two dead
+			 * 1: search the processes' page tables for CPU mappings and the IOMMU for DMA mappings, and watch the last two dead
 			 * tables of discrete GPUs for accesses; 0: off
 			 */
 			__u32 mapped;

@@ -14,6 +14,7 @@
 
 #include "../include/emugpu.h"
 #include "api.h"
+#include "busmap.h"
 #include "cover.h"
 #include "cpumap.h"
 #include "gpu.h"
@@ -196,9 +197,9 @@ static void look_for_writes(void)
 	emugpu_window_unlock();
 }
 
-/* ---- CPU mappings ------------------------------------------------------------ */
+/* ---- mappings ---------------------------------------------------------------- */
 
-/* Another pin or a dma-buf may still lend the page to a process. */
+/* Another pin or a dma-buf may still lend the page to a process or a device. */
 static void mark_pages(unsigned long *pages, const struct guarded *guarded)
 {
 	u32 i;
@@ -218,7 +219,16 @@ static bool has_page(const unsigned long *pages, const struct guarded *guarded)
 	return false;
 }
 
-static int search(const struct emugpu_gpu *gpu, unsigned long *pages, unsigned long *found)
+static void report(const unsigned long *found, enum emugpu_rule rule)
+{
+	const struct guarded *guarded;
+
+	list_for_each_entry(guarded, &all_guarded, node)
+		if (has_page(found, guarded))
+			emugpu_violation_at(rule, guarded->consumer.module, guarded->consumer.function);
+}
+
+static int search_processes(const struct emugpu_gpu *gpu, unsigned long *pages, unsigned long *found)
 {
 	const struct guarded *guarded;
 	int err;
@@ -226,13 +236,25 @@ static int search(const struct emugpu_gpu *gpu, unsigned long *pages, unsigned l
 	list_for_each_entry(guarded, &all_guarded, node)
 		mark_pages(pages, guarded);
 	err = emugpu_cpumap_search(gpu, pages, found);
-	if (err)
-		return err;
+	if (!err)
+		report(found, EMUGPU_RULE_MAPPED_AFTER_CALLBACK);
+	return err;
+}
+
+/* An importer may unmap a dma-buf later. */
+static void search_devices(const struct emugpu_gpu *gpu, unsigned long *pages, unsigned long *found)
+{
+	const struct guarded *guarded;
+
+	bitmap_zero(pages, gpu->vram.npages);
+	bitmap_zero(found, gpu->vram.npages);
 	list_for_each_entry(guarded, &all_guarded, node)
-		if (has_page(found, guarded))
-			emugpu_violation_at(EMUGPU_RULE_MAPPED_AFTER_CALLBACK, guarded->consumer.module,
-					    guarded->consumer.function);
-	return 0;
+		if (!guarded->users)
+			mark_pages(pages, guarded);
+	if (bitmap_empty(pages, gpu->vram.npages))
+		return;
+	emugpu_busmap_search(gpu, pages, found);
+	report(found, EMUGPU_RULE_DMA_MAPPED_AFTER_CALLBACK);
 }
 
 static void look_for_mappings(void)
@@ -241,8 +263,10 @@ static void look_for_mappings(void)
 	unsigned long *pages = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
 	unsigned long *found = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
 
-	if (!pages || !found || search(gpu, pages, found))
+	if (!pages || !found || search_processes(gpu, pages, found))
 		no_memory();
+	else
+		search_devices(gpu, pages, found);
 	bitmap_free(pages);
 	bitmap_free(found);
 }

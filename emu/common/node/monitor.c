@@ -94,6 +94,8 @@ static const char *const rules[EMUGPU_RULES] = {
 		"detach-in-use: a dma-buf detached while it was mapped or pinned",
 	[EMUGPU_RULE_NO_PEER2PEER] =
 		"no-peer2peer: a dynamic importer of GPU memory without allow_peer2peer",
+	[EMUGPU_RULE_DMA_MAPPED_AFTER_CALLBACK] =
+		"dma-mapped-after-callback: a driver's own DMA mapping that outlived the free callback of its memory (11.3)",
 	[EMUGPU_RULE_DMA_BEFORE_FENCE] =
 		"dma-before-fence: DMA to a dma-buf before the fences of its exporter had signaled",
 };
