@@ -7,12 +7,12 @@
 
 #define GIB (1ull << 30)
 #define TIB (1ull << 40)
-#define PIECE (1ull << 20)
 #define NOWHERE (1ull << 50)	/* test/kmod/null_provider.c */
 
 enum { DEVICE = 0 };
 
 static int fd;
+static uint64_t piece = 1ull << 20;
 
 SETUP(everything_is_there)
 {
@@ -20,6 +20,8 @@ SETUP(everything_is_there)
 	fd = pin_open();
 	EXPECT(fd >= 0, "/dev/peerpin: %s", strerror(errno));
 	EXPECT(!core_register(DEVICE), "register");
+	if (kernel_checks_itself())	/* it keeps a record of each extent's mapping, for a million of which it lacks the memory */
+		piece = 64ull << 20;
 }
 
 static void pin_tebibyte(const char *parameter, struct peerpin_pin *pin)
@@ -59,7 +61,7 @@ static uint64_t bus_in_one_extent(uint64_t offset)
 
 static uint64_t bus_in_pieces(uint64_t offset)
 {
-	return NOWHERE + offset / PIECE * 2 * PIECE + offset % PIECE;
+	return NOWHERE + offset / piece * 2 * piece + offset % piece;
 }
 
 /* DMA of two pages at @offset gets the addresses of exactly these pages. */
@@ -79,7 +81,7 @@ static void expect_bus(uint64_t offset, uint64_t (*bus_of)(uint64_t offset))
 static void expect_all_bus(uint64_t (*bus_of)(uint64_t offset))
 {
 	static const uint64_t offsets[] = {
-		0, PIECE - PAGE, 2 * GIB - PAGE, 4 * GIB - PAGE, 4 * GIB, 64 * GIB - PAGE, TIB - 4 * GIB - PAGE, TIB - 2 * PAGE,
+		0, (1 << 20) - PAGE, (64 << 20) - PAGE, 2 * GIB - PAGE, 4 * GIB - PAGE, 4 * GIB, 64 * GIB - PAGE, TIB - 4 * GIB - PAGE, TIB - 2 * PAGE,
 	};
 
 	for (unsigned int i = 0; i < sizeof(offsets) / sizeof(offsets[0]) && vmtest_result == VMTEST_OK; i++)
@@ -111,13 +113,15 @@ CASE(one_extent_of_a_tebibyte)
 	unpin_tebibyte(&pin);
 }
 
-CASE(a_million_extents)
+CASE(many_extents)
 {
 	struct peerpin_pin pin;
+	char parameter[32];
 
-	pin_tebibyte("piece=1048576", &pin);
+	snprintf(parameter, sizeof(parameter), "piece=%lu", piece);
+	pin_tebibyte(parameter, &pin);
 	CHECK_CASE();
-	expect_extents(&pin, TIB / PIECE);
+	expect_extents(&pin, TIB / piece);
 	expect_all_bus(bus_in_pieces);
 	CHECK_CASE();
 	unpin_tebibyte(&pin);
