@@ -80,7 +80,6 @@ int explain_peer(const char *name, int error)
 	case -ENOTDIR:
 		return no_peer(name);
 	case -ENOTTY:
-	case -EISDIR:
 		return fail("%s is not a peer device; give --peer lsi0, for example", name);
 	case -EACCES:
 		return fail("no permission to open %s; type: sudo peerpin ...", name);

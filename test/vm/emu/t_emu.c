@@ -373,7 +373,7 @@ CASE(bad_test_calls_are_refused)
 	EXPECT(emu_revoke(fd, VA) == -ENOENT, "revoke nothing");
 	EXPECT(emu_delay_callback(fd, 1000000) == -EINVAL, "delay");
 	EXPECT(emu_fail(fd, 1, 0) == -EINVAL && emu_fail(fd, 1, 5) == -EINVAL, "error");
-	EXPECT(emu_fail_call(fd, EMUGPU_CALL_DMA_MAP_PAGES + 1, 1, -EIO) == -EINVAL, "call");
+	EXPECT(emu_fail_call(fd, EMUGPU_CALL_IMPORT + 1, 1, -EIO) == -EINVAL, "call");
 	EXPECT(emu_scatter(fd, 2) == -EINVAL, "scatter");
 	EXPECT(emu_bar1_free(fd, PAGE / 2) == -EINVAL, "bar1_free");
 	EXPECT(emu_violations(fd, EMUGPU_RULES, module) == UINT64_MAX, "rule");
