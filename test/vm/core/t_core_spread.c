@@ -245,11 +245,11 @@ CASE(ended_region_refuses_dma_at_once)
 	pthread_t caller;
 	int i, err;
 
-	EXPECT(!core_register(OTHER_DEVICE), "register");
 	start();
 	CHECK_CASE();
 	stop();
 	CHECK_CASE();
+	EXPECT(!core_register(OTHER_DEVICE), "register");
 	EXPECT(!core_do(files[0], CORE_CHECK_ATTACH, OTHER_DEVICE) && !core_call(files[0], CORE_CHECK_BEGIN, &c), "begin");
 	EXPECT(!pthread_create(&caller, NULL, free_memory, NULL), "thread");
 	for (i = 0; i < 500 && !core_stops(OTHER_DEVICE); i++)
