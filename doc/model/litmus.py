@@ -28,6 +28,7 @@ A grace period and a heavy fence also wait: a thread that has ended has its poin
 Form of a file; a line that begins with # is a comment:
 
     code ID FILE TEXT           FILE has TEXT, which has the order of all accesses with @ID
+    stronger ID FILE TEXT       as code, but TEXT has more order than the tests need; a comment says why
     covers FILE...              FILE names no order but relaxed, except in the TEXTs
     litmus NAME forbidden       or allowed; then lines of this test
     init x=1                    other locations begin with 0
@@ -81,13 +82,15 @@ def pairs(words):
 
 
 def parse(path):
-    codes, tests, covered = {}, [], []
+    codes, tests, covered, stronger = {}, [], [], set()
     with open(path, encoding="ascii") as lines:
         for line in lines:
             words = line.split()
             if not words or words[0].startswith("#"):
                 continue
-            if words[0] == "code":
+            if words[0] in ("code", "stronger"):
+                if words[0] == "stronger":
+                    stronger.add(words[1])
                 codes[words[1]] = (words[2], line.split(None, 3)[3].strip())
             elif words[0] == "covers":
                 covered += words[1:]
@@ -104,7 +107,7 @@ def parse(path):
                 if words[0] not in ("W", "R", "U", "if") + FENCES or (code and code not in codes):
                     raise Wrong("%s: %s" % (path, line.strip()))
                 tests[-1].threads[-1].append((words[0], tuple(words[1:]), code))
-    return codes, tests, covered
+    return codes, tests, covered, stronger
 
 
 # ---- executions ------------------------------------------------------------------------
@@ -310,8 +313,8 @@ def check_covered(path, codes):
     return other and "no test has this order: " + other.group()
 
 
-def check_code(code, where, tests):
-    """The file has the text, and the text has the order of the tests."""
+def check_code(code, where, tests, is_stronger):
+    """The file has the text, and the text has the order of the tests, or another order if the text is stronger."""
     path, text = where
     if text == "-":
         return None
@@ -321,8 +324,8 @@ def check_code(code, where, tests):
     for test in tests:
         for thread in test.threads:
             for op, args, mine in thread:
-                if mine == code and op in ("W", "R", "U") and named != [args[-1]]:
-                    return "%s in %s, but %s in the test %s" % (named, path, args[-1], test.name)
+                if mine == code and op in ("W", "R", "U") and (named != [args[-1]]) != is_stronger:
+                    return "%s in %s, and %s in the test %s" % (named, path, args[-1], test.name)
     return None
 
 
@@ -337,7 +340,7 @@ def check_needed(code, where, tests):
 
 def main(args):
     known = args[:1] == ["--known"]
-    codes, tests, covered = parse(args[known])
+    codes, tests, covered, stronger = parse(args[known])
     only, failed = args[known + 1:], False
 
     def say(name, why, ok):
@@ -354,9 +357,10 @@ def main(args):
             held.append(test)
     for code, where in codes.items() if not known else ():
         if not only or code in only:
-            why = check_code(code, where, tests) or check_needed(code, where, held)
+            why = check_code(code, where, tests, code in stronger) or check_needed(code, where, held)
             if where[1] != "-":
-                say(code, why, "the code has this order, and no weaker order suffices")
+                say(code, why, "the code has more order than needed" if code in stronger else
+                    "the code has this order, and no weaker order suffices")
     for path in covered:
         say(path.rpartition("/")[2], check_covered(path, codes), "each order in %s is tested" % path)
     return failed

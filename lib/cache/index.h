@@ -156,10 +156,9 @@ static inline uint64_t pp_bytes_match(uint64_t bytes, const struct pp_key *key)
 	return (differ - PP_EACH_BYTE) & ~differ & PP_EACH_BYTE << 7 & ~0ull >> 8;
 }
 
-/* Relaxed: the caller has loaded @bytes with acquire, and reads the entry's state, with acquire, before its fields */
 static inline uint64_t pp_slot_load(const struct pp_bucket *b, uint64_t match)
 {
-	return atomic_load_explicit(&b->slots[__builtin_ctzll(match) / 8], memory_order_relaxed);
+	return atomic_load_explicit(&b->slots[__builtin_ctzll(match) / 8], memory_order_acquire);
 }
 
 static inline bool pp_bytes_passed(uint64_t bytes)

@@ -54,11 +54,11 @@
  * kernels without membarrier(): there references are counted in the entries by
  * read-modify-write, in one order with the states. An entry's fields are written
  * before LIVE is stored with release, and read after LIVE was loaded.
- * Tables and words of the index are stored with release and loaded with acquire;
- * the load of a slot follows the load of its byte (index.h).
+ * Slots, tables and words of the index are stored with release and loaded with
+ * acquire (index.h).
  *	doc/model/orders.litmus has these arguments as litmus tests, which
- * scripts/check-model checks for arm64: each order here, and that none is stronger
- * than necessary.
+ * scripts/check-model checks for arm64. By them the load of a slot and revive()
+ * could be relaxed, but then ThreadSanitizer reports a race.
  *
  * Why not liburcu or Concurrency Kit: they protect memory from being freed under
  * a reader. Entries and tables need no such protection, as their addresses are
@@ -168,13 +168,11 @@ enum look {
 	LOOK_STALE,
 };
 
-/* Relaxed: our load of COLD was no weaker, and the writer's step to EVICTED fails, or ours. */
 static bool revive(struct pp_entry *e)
 {
 	uint32_t state = PP_COLD;
 
-	return atomic_compare_exchange_strong_explicit(&e->state, &state, PP_LIVE, memory_order_relaxed,
-						       memory_order_relaxed) || state == PP_LIVE;
+	return atomic_compare_exchange_strong(&e->state, &state, PP_LIVE) || state == PP_LIVE;
 }
 
 /* Called after our count is raised: a thread that makes the entry COLD sees the count, or we see COLD. */
