@@ -3,6 +3,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -55,18 +56,27 @@ int link_ask(struct link *l, enum link_op op, enum perf_kind kind, uint64_t byte
 	return 0;
 }
 
+/* An adapter may retry a request to a dead machine for ever. */
+bool link_has_ended(const struct link *l)
+{
+	struct pollfd tcp = { .fd = l->tcp, .events = POLLIN };
+
+	return poll(&tcp, 1, 0) > 0;
+}
+
 /* ---- TCP -------------------------------------------------------------------------------------- */
 
 /* Half a minute until connect(), or the wait for a message, fails if the other machine is dead. */
 static void bound_waits(int tcp)
 {
-	const int on = 1, tries = 4, idle_s = 10, interval_s = 5;
+	const int on = 1, tries = 4, idle_s = 10, interval_s = 5, unacknowledged_ms = 30000;
 
 	setsockopt(tcp, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
 	setsockopt(tcp, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	setsockopt(tcp, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 	setsockopt(tcp, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
 	setsockopt(tcp, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+	setsockopt(tcp, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
 }
 
 /* @use: connect() or bind(). An accepted socket has the options of the listening one. */
@@ -236,7 +246,9 @@ void link_close(struct link *l)
 	if (l->verbs)
 		net.verbs_close(l->verbs);
 	if (l->id) {
-		net.disconnect(l->id);
+		/* waits for minutes for the answer of a dead machine */
+		if (!l->broken)
+			net.disconnect(l->id);
 		net.destroy_ep(l->id);
 	}
 	if (l->tcp >= 0)

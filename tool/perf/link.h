@@ -37,19 +37,23 @@ struct link_answer {
 	char why[LINK_WHY];
 };
 
-/** struct link - @tcp: -1: not connected; @mr: NULL: no memory is registered */
+/** struct link - @tcp: -1: not connected; @mr: NULL: no memory is registered; @broken: a transfer has failed */
 struct link {
 	int tcp;
 	struct rdma_cm_id *id;
 	struct pp_verbs *verbs;
 	struct perf_memory memory;
 	const struct pp_mr *mr;
+	bool broken;
 };
 
 /* All return 0, or -1 with @why. */
 
 /* The side that measures. On failure the link is closed. */
 int link_connect(struct link *l, const struct perf_args *args, struct perf_why *why);
+
+/* Has the other machine closed the connection, or is it dead? Only between requests, when it sends nothing. */
+bool link_has_ended(const struct link *l);
 
 /* Sends a request, and waits for the answer. */
 int link_ask(struct link *l, enum link_op op, enum perf_kind kind, uint64_t bytes, struct link_answer *answer,

@@ -13,6 +13,7 @@ enum {
 	ONE_BY_ONE = 8,
 	IN_FLIGHT = 4 << 20,	/* bytes, at most LINK_DEPTH requests, at least one */
 	LARGEST = 1 << 30,	/* bytes of a request */
+	POLLS = 1 << 16,	/* between two looks at the TCP connection */
 };
 
 /** struct measured - @at, @rkey: address and key of the other machine's memory; @open: it has memory; @gone: why not */
@@ -104,13 +105,14 @@ static int broken(struct perf_why *why, const char *what)
 {
 	perf_refuse(why, "RDMA failed: %s", what);
 	measured.open = false;
+	measured.link.broken = true;
 	perf_end_rdma();
 	return -1;
 }
 
 static int transfer(uint64_t bytes, long arg, struct perf_why *why)
 {
-	unsigned int n = in_flight(bytes, arg), i;
+	unsigned int n = in_flight(bytes, arg), polls = 0, i;
 	struct ibv_wc wc;
 
 	for (i = 0; i < n; i++)
@@ -118,7 +120,8 @@ static int transfer(uint64_t bytes, long arg, struct perf_why *why)
 			return broken(why, "ibv_post_send");
 	for (i = 0; i < n; i++) {
 		while (!ibv_poll_cq(measured.link.id->send_cq, 1, &wc))
-			;
+			if (!(++polls % POLLS) && link_has_ended(&measured.link))
+				return broken(why, "the other machine has closed the connection, or is dead");
 		if (wc.status != IBV_WC_SUCCESS)
 			return broken(why, net.status_text(wc.status));
 	}

@@ -51,7 +51,7 @@ static void inflight_many_ended(struct percpu_ref *many)
 	pp_inflight_sub(a);
 }
 
-/* Without memory, @turns asks again soon. */
+/* If the allocation fails, a later DMA calls this function again. */
 void pp_inflight_spread_locked(struct peerpin_attach *a)
 {
 	lockdep_assert_held(&a->region->lock);

@@ -49,8 +49,8 @@ static struct pp_space *space_of(struct mmu_notifier *n)
 /* ---- the end of watches ------------------------------------------------------------ */
 
 enum watch_why {
-	WATCH_UNWATCHED,	/* its owner ends it, or the address space ends */
-	WATCH_CHANGED,		/* a page of its range can change */
+	WATCH_UNWATCHED,	/* the owner ended the watch, or the address space ended */
+	WATCH_CHANGED,		/* the kernel is about to change a page of the range */
 };
 
 static void watch_end_locked(struct pp_space *s, struct pp_watch *w, enum watch_why why)
