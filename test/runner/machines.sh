@@ -64,7 +64,7 @@ split_options() { # OPTIONS: sets $module_options, $machine_options and $seconds
 		--no-default-modules) module_options+=" $word" ;;
 		--insmod | --module-param | --modules) module_options+=" $word $2"; shift ;;
 		--timeout) seconds=$2; shift ;;
-		--iommu | --tegra | --hotplug) machine_options+=" $word" ;;
+		--iommu | --tegra | --hotplug | --one-thread) machine_options+=" $word" ;;
 		*) machine_options+=" $word $2"; shift ;;
 		esac
 		shift
@@ -174,7 +174,7 @@ write_sequence() { # LINE...
 	for name; do
 		split_options "${line_options[$name]}"
 		# shellcheck disable=SC2086 # cases are words
-		echo "$name | $module_options | $(with_cases "${line_command[$name]}" ${cases_of[$name]-})"
+		echo "$name | $module_options | ${short:+env SHORT=yes }$(with_cases "${line_command[$name]}" ${cases_of[$name]-})"
 	done
 }
 

@@ -240,6 +240,7 @@ static int enough_happened(void)
 
 static void run_threads(struct thread *threads)
 {
+	int seconds = vmtest_rounds(SECONDS);
 	unsigned int i;
 
 	atomic_store(&stopped, 0);
@@ -250,8 +251,8 @@ static void run_threads(struct thread *threads)
 		threads[i] = (struct thread){ .id = i, .seed = i + 1 };
 		EXPECT(!pthread_create(&threads[i].pthread, NULL, work, &threads[i]), "thread");
 	}
-	sleep(SECONDS);
-	for (i = SECONDS; i < MOST_SECONDS && !enough_happened(); i++)
+	sleep(seconds);
+	while (seconds++ < MOST_SECONDS && !enough_happened())
 		sleep(1);
 	atomic_store(&stopped, 1);
 	for (i = 0; i < THREADS; i++)

@@ -87,16 +87,16 @@ static void free_under_the_reader(int round)
 
 CASE(free_races_with_a_read)
 {
+	int round, frees = vmtest_rounds(FREES);
 	pthread_t thread;
-	int round;
 
 	EXPECT(!pthread_create(&thread, NULL, reader, NULL), "thread");
-	for (round = 1; round <= FREES && vmtest_result == VMTEST_OK; round++)
+	for (round = 1; round <= frees && vmtest_result == VMTEST_OK; round++)
 		free_under_the_reader(round);
 	atomic_store(&go, -1);
 	pthread_join(thread, NULL);
 	CHECK_CASE();
-	EXPECT(atomic_load(&reads) > FREES, "%lu reads only", atomic_load(&reads));
+	EXPECT(atomic_load(&reads) > (unsigned long)frees, "%lu reads only", atomic_load(&reads));
 }
 
 static atomic_int stop;
@@ -139,7 +139,7 @@ CASE(unpin_races_with_mmap)
 
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !pin_at(fd, GPU_A, SIZE, &p) && !unpin(fd, p.out_region), "pin");
 	EXPECT(!pthread_create(&thread, NULL, pin_and_unpin, NULL), "thread");
-	for (i = 0; !error && i < MOST && (i < RACES || views < ENOUGH || refused < ENOUGH); i++)
+	for (i = 0; !error && i < MOST && (i < vmtest_rounds(RACES) || views < ENOUGH || refused < ENOUGH); i++)
 		error = view_at_any_time(p.out_region);
 	atomic_store(&stop, 1);
 	pthread_join(thread, NULL);

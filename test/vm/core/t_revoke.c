@@ -174,7 +174,7 @@ static void race_run(int b_is_source)
 	int i;
 
 	EXPECT(!pthread_create(&copier, NULL, race_copier, &r), "thread");
-	for (i = 0; i < FREES / 2 && vmtest_result == VMTEST_OK; i++)
+	for (i = 0; i < vmtest_rounds(FREES / 2) && vmtest_result == VMTEST_OK; i++)
 		race_round(&r, i);
 	atomic_store(&r.go, -1);
 	pthread_join(copier, NULL);
@@ -232,7 +232,7 @@ static void let_them_race(void)
 {
 	int i;
 
-	sleep(4);
+	sleep(vmtest_rounds(4));
 	for (i = 0; i < 300 && !seen_enough(); i++)
 		usleep(100000);
 	atomic_store(&stop_all, 1);
@@ -380,7 +380,7 @@ CASE(kill_during_copy_leaks_nothing)
 	copies = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	EXPECT(copies != MAP_FAILED, "mmap");
 	EXPECT(!emu_info(gpu, 0, &before), "info");
-	for (i = 0; i < KILLS; i++)
+	for (i = 0; i < vmtest_rounds(KILLS); i++)
 		EXPECT(!kill_in_copy(copies, i * 97 % 5000), "the victim exited by itself");
 	EXPECT(!emu_counts(gpu, &counts), "counts");
 	EXPECT(counts.counts.out_pins == 1, "pins %u", counts.counts.out_pins);

@@ -116,7 +116,7 @@ CASE(free_races_with_attach_and_copy)
 
 	EXPECT(!pthread_create(&threads[0], NULL, copier_run, &c[0]) &&
 	       !pthread_create(&threads[1], NULL, copier_run, &c[1]), "threads");
-	for (i = 0; i < ROUNDS && vmtest_result == VMTEST_OK; i++)
+	for (i = 0; i < vmtest_rounds(ROUNDS) && vmtest_result == VMTEST_OK; i++)
 		race_round(c, i);
 	for (i = 0; i < 2; i++) {
 		atomic_store(&c[i].go, -1);
@@ -204,7 +204,7 @@ static void let_them_race(bool memory_goes)
 {
 	int i;
 
-	sleep(RACE_S);
+	sleep(vmtest_rounds(RACE_S));
 	for (i = 0; i < 300 && !seen_enough(memory_goes); i++)
 		usleep(100000);
 }

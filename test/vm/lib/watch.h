@@ -210,11 +210,11 @@ static inline bool race_goes_on(struct race *r, unsigned long rounds, uint64_t e
 
 static inline void race_run(struct race *r, unsigned long rounds, unsigned int ms)
 {
-	uint64_t end = now_ns() + ms * 1000000ull;
+	uint64_t end = now_ns() + vmtest_rounds(ms) * 1000000ull;
 	pthread_t freer;
 
 	EXPECT(!pthread_create(&freer, NULL, race_freer, r), "pthread_create() failed");
-	while (race_goes_on(r, rounds, end))
+	while (race_goes_on(r, vmtest_rounds(rounds), end))
 		race_get(r);
 	atomic_store(&r->over, true);
 	pthread_join(freer, NULL);

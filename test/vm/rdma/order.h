@@ -46,7 +46,7 @@ static inline int rounds(int without_environment)
 {
 	const char *set = getenv("ROUNDS");
 
-	return set ? atoi(set) : without_environment;
+	return set ? atoi(set) : vmtest_rounds(without_environment);
 }
 
 /* The bytes of an operation, except an atomic. A debug kernel is slow. */

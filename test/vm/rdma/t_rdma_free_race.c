@@ -21,7 +21,7 @@ static int rounds(void)
 {
 	const char *set = getenv("ROUNDS");
 
-	return set ? atoi(set) : 60;
+	return set ? atoi(set) : vmtest_rounds(60);
 }
 
 SETUP(adapter_is_there)

@@ -219,7 +219,7 @@ CASE(ten_thousand_regions_cost_little)
 	double few = 1e9, many = 1e9;
 	int i;
 
-	for (i = 0; i < 3 || (i < 10 && !is_nothing(many, few)); i++) {
+	for (i = 0; i < vmtest_rounds(3) || (i < 10 && !is_nothing(many, few)); i++) {
 		few = lesser(few, cost_with_ms(1));
 		many = lesser(many, cost_with_ms(MANY));
 		EXPECT(!once(0) && word("many", WORD_REGIONS) == MANY, "%.400s", said);
