@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Sourced by scripts that run VMs in parallel. $jobs is the largest number of VMs at a
 # time. It is JOBS in the environment, or depends on processors and memory:
-# - three VMs for two processors, because a VM idles for a quarter of its time;
+# - two VMs for each processor, because most VMs have one thread, which idles a third of its time;
 # - one VM for each processor with a debug kernel, because such a VM does not idle;
 # - 4 GiB of free memory for each VM.
 
@@ -12,7 +12,7 @@ count_jobs() {
 	memory=$(($(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) / 4194304))
 	processors=$(nproc)
 	most=$processors
-	[ -f "emu/vm/kernel/${KERNEL:-}" ] || most=$((processors + processors / 2))
+	[ -f "emu/vm/kernel/${KERNEL:-}" ] || most=$((2 * processors))
 	echo $((memory < 1 ? 1 : memory < most ? memory : most))
 }
 
