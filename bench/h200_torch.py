@@ -4,8 +4,10 @@
 
     python3 bench/h200_torch.py DIRECTORY      prints a section of the report of bench/h200.sh
 
-scripts/h200 fills DIRECTORY. Each run is a process; the three kinds of runs take turns. All runs do the same work:
-threads allocate, compute in integers, free, and now and then empty PyTorch's cache.
+scripts/h200 fills DIRECTORY. Each run is a process; the kinds of runs take turns. All runs of a size do the same work:
+threads allocate, compute in integers, free, and now and then empty PyTorch's cache. Times are of runs with one thread,
+because several threads wait for Python's lock at random. The runs of several threads are not timed: there the thread
+that registers also checks each hit and each callback, which takes longer than to register.
 """
 import ctypes
 import json
@@ -18,16 +20,17 @@ import sys
 import threading
 import time
 
-THREADS = 4
-STEPS = 600         # for each thread in a round
+THREADS = 4         # of a run that is checked; a timed run has one
+STEPS = 600         # for each thread in a round; a timed run's thread has all
 LIVE = 24           # tensors that a thread keeps
 ROUNDS = 8          # in a run; the first is a warm-up
-RUNS = 9            # of each kind
+RUNS = 15           # of each timed kind
+CHECKED_RUNS = 4
 RUN_LIMIT_S = 60
 BUDGET_S = 190      # for each setting of the allocator
 SIZES = [1 << 10, 40 << 10, 300 << 10, 1 << 20, 3 << 20, 12 << 20, 40 << 20]
 SLOWER = 0.01
-KINDS = ["bare", "hooked", "registering"]
+TIMED = ["bare", "hooked", "registering"]
 
 
 class Counts(ctypes.Structure):
@@ -35,7 +38,7 @@ class Counts(ctypes.Structure):
 
     _fields_ = [(name, ctypes.c_int64) for name in (
         "offered", "dropped", "registered", "refused", "beyond", "refusal", "hits", "misses", "judged", "stale",
-        "told", "told_all", "told_gone", "vanished", "untold")]
+        "told", "told_all", "told_gone", "vanished", "untold", "busy_ns")]
 
 
 # ---- one run ---------------------------------------------------------------------------------
@@ -54,10 +57,10 @@ def step(torch, rng, live, offer):
     return int(live[-1].sum(dtype=torch.int64)) if rng.random() < 0.1 else 0
 
 
-def thread_work(torch, seed, offer, sums):
+def thread_work(torch, seed, steps, offer, sums):
     rng, live, total = random.Random(seed), [], 0
     with torch.cuda.stream(torch.cuda.Stream()):
-        for i in range(STEPS):
+        for i in range(steps):
             total += step(torch, rng, live, offer)
             if i % 150 == 149:
                 del live[::2]
@@ -66,10 +69,11 @@ def thread_work(torch, seed, offer, sums):
     sums[seed] = total
 
 
-def one_round(torch, offer):
+def one_round(torch, nr, offer):
     """Return the seconds, and the sum of each thread; at the end all memory is back at the driver"""
     sums = {}
-    threads = [threading.Thread(target=thread_work, args=(torch, seed, offer, sums)) for seed in range(THREADS)]
+    threads = [threading.Thread(target=thread_work, args=(torch, seed, STEPS * THREADS // nr, offer, sums))
+               for seed in range(nr)]
     start = time.perf_counter()
     for thread in threads:
         thread.start()
@@ -77,7 +81,7 @@ def one_round(torch, offer):
         thread.join()
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
-    return time.perf_counter() - start, [sums.get(seed) for seed in range(THREADS)]
+    return time.perf_counter() - start, [sums.get(seed) for seed in range(nr)]
 
 
 def run(directory, kind):
@@ -85,8 +89,11 @@ def run(directory, kind):
     torch.zeros(1, device="cuda")
     library = ctypes.CDLL(os.path.join(directory, "tensors.so"))
     library.tensors_offer.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
-    started = library.tensors_start() if kind == "registering" else 0
-    rounds = [one_round(torch, library.tensors_offer) for _ in range(ROUNDS)]
+    library.tensors_start.argtypes = [ctypes.c_bool]
+    nr = 1 if kind in TIMED else THREADS
+    rounds = [one_round(torch, nr, library.tensors_offer)]
+    started = library.tensors_start(kind == "checking") if kind in ("registering", "checking") else 0
+    rounds += [one_round(torch, nr, library.tensors_offer) for _ in range(ROUNDS - 1)]
     library.tensors_drain()
     counts = Counts()
     library.tensors_stop(ctypes.byref(counts))
@@ -104,7 +111,7 @@ def environment(directory, kind, expandable):
     setting = f"expandable_segments:{expandable}"
     env.update(PYTORCH_CUDA_ALLOC_CONF=setting, PYTORCH_ALLOC_CONF=setting)
     env["LD_LIBRARY_PATH"] = ":".join(filter(None, [directory, env.get("LD_LIBRARY_PATH")]))
-    if kind != "bare":
+    if kind not in ("bare", "unwatched"):
         env["LD_PRELOAD"] = os.path.join(directory, "libpeerpin-hook.so.1")
     return env
 
@@ -123,9 +130,12 @@ def start(directory, kind, expandable):
 
 
 def all_runs(directory, expandable):
-    runs, end = {kind: [] for kind in KINDS}, time.monotonic() + BUDGET_S
+    end = time.monotonic() + BUDGET_S
+    runs = {kind: [start(directory, kind, expandable) for _ in range(CHECKED_RUNS)]
+            for kind in ("unwatched", "checking")}
+    runs.update({kind: [] for kind in TIMED})
     while len(runs["bare"]) < RUNS and (not runs["bare"] or time.monotonic() < end):
-        for kind in KINDS:
+        for kind in TIMED:
             runs[kind].append(start(directory, kind, expandable))
     return runs
 
@@ -166,19 +176,25 @@ def slower(what, runs, kind):
     return verdict(high < SLOWER, claim, seen)
 
 
+def unchanged(runs):
+    return verdict(all(r["steady"] and r["sums"] == runs[0]["sums"] for r in runs), "results are unchanged",
+                   f"{' or '.join(sorted({str(r['sums']) for r in runs}))} in {len(runs)} runs")
+
+
 def report(runs):
-    bare, registering = runs["bare"], runs["registering"]
-    every = [r for kind in KINDS for r in runs[kind]]
-    c = {name: sum(r["counts"][name] for r in registering) for name in registering[0]["counts"]}
-    print(f"PyTorch {bare[0]['torch']}; {len(bare)} runs of each kind, {len(seconds(bare))} rounds, "
-          f"{THREADS} threads, {STEPS} tensors for each thread in a round. Median of a round: {quartiles(bare)}, "
-          f"under the hook {quartiles(runs['hooked'])}, "
-          f"with the thread that registers {quartiles(registering)}.\n")
+    bare, registering, checking = runs["bare"], runs["registering"], runs["checking"]
+    c = {name: sum(r["counts"][name] for r in checking) for name in checking[0]["counts"]}
+    busy = sum(r["counts"]["busy_ns"] for r in registering) / 1e9
+    print(f"PyTorch {bare[0]['torch']}; timed: {len(bare)} runs of each kind, {len(seconds(bare))} rounds of one thread, "
+          f"{STEPS * THREADS} tensors in a round. Median of a round: {quartiles(bare)}, "
+          f"under the hook {quartiles(runs['hooked'])}, with the thread that registers {quartiles(registering)}. "
+          f"Its gets and puts took {100 * busy / sum(sum(r['seconds']) for r in registering):.2f}% of that time. "
+          f"Checked: {len(checking)} runs of {THREADS} threads.\n")
     right = [
         verdict(c["registered"] and not c["refused"], "tensors are registered",
                 f"{c['registered']} of {c['offered']}: {c['hits']} hits and {c['misses']} misses; {c['refused']} "
                 f"refused although the memory was allocated (last error: "
-                f"{min(r['counts']['refusal'] for r in registering)}), "
+                f"{min(r['counts']['refusal'] for r in checking)}), "
                 f"{c['beyond']} refused because the range was not within one allocation, "
                 f"{c['dropped']} dropped by a full queue"),
         verdict(c["vanished"] and not c["untold"] and not c["told_gone"],
@@ -188,10 +204,10 @@ def report(runs):
                 f"{c['told_gone']} for memory that was freed before"),
         verdict(c["judged"] and not c["stale"], "no stale registration, by buffer ids",
                 f"{c['stale']} of {c['judged']} hits"),
-        verdict(all(r["steady"] and r["sums"] == bare[0]["sums"] for r in every), "results are unchanged",
-                f"{' or '.join(sorted({str(r['sums']) for r in every}))} in {len(every)} runs"),
+        unchanged([*bare, *runs["hooked"], *registering]),
+        unchanged([*runs["unwatched"], *checking]),
         slower("the hook", runs, "hooked"),
-        slower("the hook, with a thread that registers every tensor and asks for its buffer id,", runs, "registering"),
+        slower("the hook, with a thread that registers every tensor,", runs, "registering"),
     ]
     return all(right)
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Acts like a communication library beside PyTorch. A thread registers each offered tensor, in a
- * cache of dma-bufs with the hook as its watch. The thread checks the cache by CUDA's buffer ids,
- * which the cache does not query on a hit. It checks the hook by counting "untold" allocations, which
- * ended without a callback before.
+ * cache of dma-bufs with the hook as its watch. If told to check, the thread checks the cache by CUDA's
+ * buffer ids, which the cache does not query on a hit, and checks the hook by counting "untold"
+ * allocations, which ended without a callback before. The checks cost more than the registrations.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -33,6 +33,7 @@ struct tensors_counts {
 	uint64_t judged, stale;			/* hits with a known id; hits with a different id */
 	uint64_t told, told_all, told_gone;	/* callbacks; those for all memory; those for already freed memory */
 	uint64_t vanished, untold;		/* watched ids that ended; those that ended without a callback before */
+	uint64_t busy_ns;			/* of the thread, in gets and puts */
 };
 
 struct range {
@@ -60,7 +61,7 @@ struct told {
 static struct tensors_counts counts;
 static struct range ring[RING];
 static unsigned long head, tail;
-static bool running, over;
+static bool running, over, checked;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects the ring */
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
@@ -73,7 +74,7 @@ static struct told told[TOLD];
 static unsigned long told_count;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;	/* protects watched, told and their counts */
 
-int tensors_start(void);
+int tensors_start(bool check);
 void tensors_offer(uint64_t addr, uint64_t length);
 void tensors_drain(void);
 void tensors_stop(struct tensors_counts *out);
@@ -241,7 +242,19 @@ static void count_refusal(const struct range *r, uint64_t before, int ret)
 		counts.refusal = ret;
 }
 
-static void register_range(const struct range *r)
+static void register_only(const struct range *r)
+{
+	const struct pp_cache_entry *e;
+	uint64_t start = now_ns();
+	int ret = pp_cache_get(cache, (void *)(uintptr_t)r->addr, r->length, &e, NULL);
+
+	if (!ret)
+		pp_cache_put(cache, e);
+	counts.busy_ns += now_ns() - start;
+	counts.registered += !ret;
+}
+
+static void register_and_check(const struct range *r)
 {
 	const struct pp_cache_entry *e;
 	uint64_t before = id_of(r->addr), missed = misses();
@@ -279,7 +292,11 @@ static void *serve(void *arg)
 
 	cuCtxSetCurrent(cuda);
 	for (unsigned int n = 0; take(&r); n++) {
-		register_range(&r);
+		if (!checked) {
+			register_only(&r);
+			continue;
+		}
+		register_and_check(&r);
 		if (n % SWEEP_EVERY == 0)
 			sweep();
 	}
@@ -294,15 +311,16 @@ static int add_hook(void)
 }
 
 /* Start the thread. CUDA must be initialised, with a current context. Returns 0 or -errno. */
-int tensors_start(void)
+int tensors_start(bool check)
 {
 	const struct pp_cache_attr attr = { .watch = PP_WATCH_HOOK };
 	int ret;
 
 	if (cuCtxGetCurrent(&cuda) || !cuda)
 		return -EINVAL;
+	checked = check;
 	ret = pp_cache_create_dmabuf(&attr, &cache);
-	if (!ret)
+	if (!ret && check)
 		ret = add_hook();
 	if (!ret)
 		ret = -pthread_create(&thread, NULL, serve, NULL);
@@ -348,9 +366,11 @@ void tensors_stop(struct tensors_counts *out)
 	pthread_cond_signal(&filled);
 	pthread_mutex_unlock(&lock);
 	pthread_join(thread, NULL);
-	sweep();
 	running = false;
-	((typeof(pp_hook_remove) *)dlsym(RTLD_DEFAULT, "pp_hook_remove"))(gone, NULL);
+	if (checked) {
+		sweep();
+		((typeof(pp_hook_remove) *)dlsym(RTLD_DEFAULT, "pp_hook_remove"))(gone, NULL);
+	}
 	pp_cache_destroy(cache);
 	*out = counts;
 }
