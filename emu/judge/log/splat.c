@@ -20,7 +20,7 @@ static const struct pattern {
 	{ "WARNING: .* at lib/refcount\\.c|Kernel panic - not syncing: Fatal|end Kernel panic", NULL, false },
 	{ "refcount_t: ", "refcount", true },
 	{ "DMAR: .*fault addr|AMD-Vi: Event logged", "iommu-fault", true },
-	{ "peerpin: .* (still has DMA in flight|has not let go of a dma-buf)", "overstayed", true },
+	{ "peerpin: .* (still has DMA in flight|still uses a dma-buf)", "overstayed", true },
 	{ "BUG .*: .*(already free|Invalid object pointer|outside of slab)|no slab for object"
 	  "|KASAN: (double-free|invalid-free)|Trying to vfree\\(\\)", "double-free", true },
 	{ "BUG .*: .*(Poison overwritten|[Ff]reepointer corrupt|Freechain corrupt|Freelist)"

@@ -75,8 +75,9 @@ static bool importer_is_dynamic(const struct dma_buf_attachment *attachment)
 }
 
 /*
- * Has a dynamic importer pinned @importer's dma-buf, so that it must not be notified? On some kernels each mapping
- * pins (compat.h). Further pins are calls of the importer.
+ * Returns true if the dynamic importer @importer has pinned the dma-buf itself. Before Linux 7.1 such an importer must
+ * not be notified. With PP_DMABUF_MAPPING_PINS each of its @nr_maps mappings counts as a pin, too; only further pins
+ * are the importer's own.
  */
 static bool importer_has_pinned_locked(const struct pp_importer *importer,
 				       unsigned int nr_maps)
@@ -442,22 +443,25 @@ struct pp_import *pp_import_take_locked(struct pp_export *e)
 	return NULL;
 }
 
+static void importer_name_late(const struct pp_importer *importer)
+{
+	const struct device *dev = importer->attachment->dev;
+
+	pr_err_ratelimited("peerpin: %s (%s) still uses a dma-buf of an ended region; its driver must end DMA after "
+			   __stringify(invalidate_mappings) "()\n", dev_name(dev), dev_driver_string(dev));
+}
+
+/*
+ * In state TELLING no importer was notified, so the log names all importers. In the other states an importer that never
+ * had a mapping cannot have left a fence, so the log does not name it.
+ */
 void pp_importer_name_late_locked(struct pp_export *e)
 {
-	struct pp_importer *importer;
-	struct device *dev;
+	const struct pp_importer *importer;
 
-	list_for_each_entry(importer, &e->importers, in_export) {
-		/*
-		 * TELLING: no importer was notified, so name all. Else skip an importer that
-		 * never had a mapping: it cannot have left a fence.
-		 */
-		if (e->told != PP_EXPORT_TELLING && !importer->has_mapped)
-			continue;
-		dev = importer->attachment->dev;
-		pr_err_ratelimited("peerpin: %s (%s) has not let go of a dma-buf of memory that is being given up; its driver must unmap it and signal its fences when %s() says so\n",
-				   dev_name(dev), dev_driver_string(dev), __stringify(invalidate_mappings));
-	}
+	list_for_each_entry(importer, &e->importers, in_export)
+		if (e->told == PP_EXPORT_TELLING || importer->has_mapped)
+			importer_name_late(importer);
 }
 
 /* ---- debugfs and fdinfo -------------------------------------------------------------- */

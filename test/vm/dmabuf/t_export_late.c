@@ -43,7 +43,7 @@ CASE(free_waits_for_a_fence)
 	finish();
 }
 
-#define LATE "has not let go"
+#define LATE "still uses a dma-buf"
 
 /* The free must return although the importer is late. */
 static void expect_late(uint64_t began, uint64_t ms)
