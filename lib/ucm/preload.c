@@ -48,7 +48,7 @@ static void say_unwatched(int error, const struct pp_why *why)
 	if (atomic_exchange(&said, true))
 		return;
 	pp_explain(text, sizeof(text), error, why);
-	fprintf(stderr, "libpeerpin-ucm: UCX is not told of each free of host memory: %s\n", text);
+	fprintf(stderr, "libpeerpin-ucm: registered host memory is not watched, so UCX can miss its free: %s\n", text);
 }
 
 /*
@@ -133,7 +133,11 @@ PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr_iova2(struct ibv_pd *pd, void *addr, size
 	return reg_iova((reg_iova_fn *)next("ibv_reg_mr_iova2", "IBVERBS_1.8"), pd, addr, length, iova, access);
 }
 
-/* Registers other memory in the place of the old. After most errors @mr still has the old memory, or none. */
+/*
+ * With IBV_REREG_MR_CHANGE_TRANSLATION, @mr gets the memory at @addr in place of its old memory. The watch of the new
+ * memory begins before the call, so that it misses no free. If @mr has the new memory after the call, the old watch
+ * ends. After other errors @mr has its old memory or none, so the new watch ends and the old watch continues.
+ */
 PP_PUBLIC int pp_ucm_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
 	int (*rereg)(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access);

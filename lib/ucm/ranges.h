@@ -21,10 +21,13 @@ bool pp_ranges_are_ours(void);
 /* Call before the registration: memory that changes meanwhile changes the watch. 0 or -errno, as pp_watch() */
 int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out, struct pp_why *why);
 
-/* After the registration: @mr stands for the watch until pp_ranges_take(). 0, or -ENOMEM: the watch has ended. */
+/* Call after the registration: stores the watch of @mr until pp_ranges_take(). -ENOMEM: the watch has ended. */
 int pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched);
 
-/* Before the end of @mr: takes the watch out. False: @mr has none. Then call pp_ranges_drop(), or keep() if @mr has not ended. */
+/*
+ * Call before the deregistration of @mr. Returns true and moves the watch of @mr to @out, or returns false if @mr has
+ * no watch. Afterwards pass @out to pp_ranges_drop(), or to pp_ranges_keep() if the deregistration failed.
+ */
 bool pp_ranges_take(const struct ibv_mr *mr, struct pp_watched *out);
 
 /* Ends the watch. */

@@ -72,7 +72,7 @@ CASE(full_quota_is_named_once)
 	EXPECT(!module_set("peerpin/parameters/max_process_watched_bytes", "4096"), "parameter");
 	status = run(OURS, "iova 3");
 	EXPECT(!module_set("peerpin/parameters/max_process_watched_bytes", "0"), "parameter");
-	said = strstr(output, "libpeerpin-ucm: UCX is not told of each free of host memory: "
+	said = strstr(output, "libpeerpin-ucm: registered host memory is not watched, so UCX can miss its free: "
 		      "the process would watch too much memory (max_process_watched_bytes): ");
 	EXPECT(!status && said && !strstr(said + 1, "libpeerpin-ucm: ") && strstr(output, "told of 0 of 3\n"), "status %#x: %s",
 	       status, output);
@@ -80,7 +80,8 @@ CASE(full_quota_is_named_once)
 
 CASE(doctor_names_the_monitor)
 {
-	EXPECT(!run(OURS, "doctor") && strstr(output, "OK    ucx-monitor ") && strstr(output, "libpeerpin-ucm tells it"), "%s", output);
+	EXPECT(!run(OURS, "doctor") && strstr(output, "OK    ucx-monitor ") && strstr(output, "libpeerpin-ucm notifies UCX"),
+	       "%s", output);
 	EXPECT(!run(STOCK, "doctor") && strstr(output, "WARN  ucx-monitor "), "%s", output);
 }
 

@@ -68,8 +68,8 @@ static void judge_ours(const struct process *p, struct report *r, bool has_cache
 			   "libpeerpin-fi does nothing, because FI_MR_CACHE_MONITOR=%s selects another monitor", selected);
 		report_type(r, "env -u FI_MR_CACHE_MONITOR COMMAND    # start the program again");
 	} else if (!p->maps[MAP_NODE]) {
-		warn(p, r, "libpeerpin-fi is loaded, but is not the monitor: the process has not opened a fabric yet, is a child of fork(), "
-		     "or the import was refused", ADVISE_STDERR);
+		warn(p, r, "libpeerpin-fi is loaded, but is not the monitor: the process has opened no fabric yet, or is a "
+		     "child of fork(), or libfabric refused to import the monitor", ADVISE_STDERR);
 	} else if (has_cache) {
 		warn(p, r, "libpeerpin-fi is loaded, but no cache uses it", ADVISE_STDERR);
 	} else {
@@ -130,7 +130,8 @@ static void check_ucx_host(const struct process *p, struct report *r)
 	if (!p->files[FILE_RDMA])
 		ok(p, r, "no RDMA device is open, so UCX caches no registrations");
 	else if (p->threads[THREAD_UCM])
-		ok(p, r, "UCX intercepts munmap() and others; libpeerpin-ucm tells it of raw system calls, a moment after them");
+		ok(p, r, "UCX intercepts munmap() and others; libpeerpin-ucm notifies UCX some milliseconds after a raw "
+		   "system call has freed memory");
 	else if (p->maps[MAP_PEERPIN_UCM])
 		warn(p, r, "libpeerpin-ucm is loaded, but watches nothing: UCX has registered no memory yet, or there is no /dev/peerpin",
 		     ADVISE_STDERR);
