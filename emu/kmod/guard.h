@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The guard: looks at the memory of revoked pins after their free callbacks have returned, and at the memory of revoked
- * dma-bufs after their importers were notified. A write to this memory is DMA
- * that the callback should have stopped. A CPU mapping of this memory should have been removed by the callback, even if
- * no process writes now. API lock held for all functions.
+ * dma-bufs after their importers were notified. A write to this memory is DMA that the callback should have stopped. A
+ * CPU mapping of this memory should have been removed by the callback, even if no process writes now. API lock held for
+ * all functions.
  */
 #ifndef _EMUGPU_GUARD_H
 #define _EMUGPU_GUARD_H
@@ -15,7 +15,7 @@
 struct emugpu_memory;
 struct emugpu_pin;
 
-/* A consumer that was to stop: its module, and the function that was called, NULL: none */
+/* A consumer that must not use the memory any more. @function: its callback, which has been called; NULL: none */
 struct emugpu_consumer {
 	char module[EMUGPU_MODULE_LEN];
 	const void *function;
@@ -33,7 +33,10 @@ bool emugpu_guard_is_on(void);
 /* Called when the callback of @pin has returned. The next emugpu_guard_look() looks at the pin's memory. */
 void emugpu_guard_add(const struct emugpu_pin *pin);
 
-/* The same for @npages pages of @memory from @first_page on. @users: importers that have mapped these pages still */
+/*
+ * The same for @npages pages of @memory from @first_page on. @users: references of the revoked dma-buf to each
+ * page in the counts of BAR1. A page with more references has other users, which may write, so the guard skips it.
+ */
 void emugpu_guard_add_memory(struct emugpu_memory *memory, u32 first_page, u32 npages, u32 users,
 			     const struct emugpu_consumer *consumer);
 

@@ -25,8 +25,9 @@ void emugpu_import_unmap(struct dma_buf_attachment *attachment, struct sg_table 
 			 enum dma_data_direction direction);
 
 /*
- * Counts the notifications. Sets @exported->blamed to an importer, if each importer with a mapping was notified: a
- * static importer may use the memory on. Reservation lock held.
+ * Called when the importers of @exported are notified. Counts the notified importers. Sets @exported->blamed to the
+ * importer to blame for later writes to the memory. If there is a static importer, blamed.function is NULL, and no
+ * importer is to blame: a static importer is not notified, so it may continue to use the memory. Reservation lock held.
  */
 void emugpu_import_blame(struct emugpu_exported *exported);
 

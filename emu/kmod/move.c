@@ -30,7 +30,7 @@ struct move {
 static DEFINE_SPINLOCK(fence_lock);
 static DECLARE_WAIT_QUEUE_HEAD(ended);
 
-/* @moving is written under the API lock and the exclusive window lock. */
+/* The move that runs, or NULL. Changes only while both the API lock and the window lock (exclusive) are held. */
 static struct move *moving;
 static u32 move_ms;
 
@@ -118,7 +118,10 @@ static struct move *move_new(const struct emugpu_consumer *consumer)
 	return move;
 }
 
-/* Without a page to hide there is no move. */
+/*
+ * Covers the pages that no other pin, dma-buf or CPU mapping uses, and starts the move. Returns false, and starts none,
+ * if no page was covered, a CPU mapping shows the memory, the dma-buf was revoked, or another move runs.
+ */
 static bool cover_locked(struct move *move, const struct emugpu_exported *exported)
 {
 	u32 i, first = exported->offset / EMUGPU_PAGE_SIZE, n = emugpu_exported_npages(exported);

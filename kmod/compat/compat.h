@@ -45,8 +45,9 @@
 #endif
 
 /*
- * 1: an importer with invalidate_mappings() is revocable: after a notification it unmaps soon, even if it has
- * pinned the dma-buf. 0: an importer that has pinned must not be notified, and others may stay mapped.
+ * 1: an importer with invalidate_mappings() is revocable. It may be notified even if it has pinned the dma-buf, and
+ * must unmap within a bounded time. 0: an importer that has pinned the dma-buf must not be notified. Other importers
+ * are notified, but need not unmap: their fences show the end of their DMA.
  */
 #define PP_DMABUF_REVOCABLE (LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0))
 

@@ -73,10 +73,11 @@
  * --------
  * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that imports dma-bufs (by
  * ibv_reg_dmabuf_mr(), for example). When the region ends, the kernel calls move_notify (since
- * Linux 7.1 invalidate_mappings) of the importer. After drain_timeout_ms peerpin removes each
- * mapping of revocable GPU memory that the importer has not undone. Host memory and
- * persistent pins stay until the importer has unmapped. An importer gets revocable GPU memory only
- * if the importer has move_notify, and before Linux 7.1 only if it does not pin the dma-buf.
+ * Linux 7.1 invalidate_mappings) of the importer, and peerpin waits until the importer's DMA has
+ * ended, at most drain_timeout_ms. Then peerpin removes the importer's mappings of revocable GPU
+ * memory, even if DMA is still running. Host memory and persistent pins stay until the
+ * importer has unmapped. An importer gets revocable GPU memory only if the importer has
+ * move_notify, and before Linux 7.1 only if it does not pin the dma-buf.
  * PEERPIN_CMD_PIN also takes a dma-buf of another driver.
  *
  * Form of every call

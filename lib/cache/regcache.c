@@ -57,8 +57,9 @@
  * Slots, tables and words of the index are stored with release and loaded with
  * acquire (index.h).
  *	doc/model/orders.litmus has these arguments as litmus tests, which
- * scripts/check-model checks for arm64. By them the load of a slot and revive()
- * could be relaxed, but then ThreadSanitizer reports a race.
+ * scripts/check-model checks for arm64. The tests would also allow a relaxed load
+ * of a slot and a relaxed compare-and-swap in revive(). Both have an order because
+ * ThreadSanitizer reports a race without it.
  *
  * Why not liburcu or Concurrency Kit: they protect memory from being freed under
  * a reader. Entries and tables need no such protection, as their addresses are
@@ -168,6 +169,10 @@ enum look {
 	LOOK_STALE,
 };
 
+/*
+ * Changes COLD to LIVE. True: the entry is LIVE now, made so by this thread or by another reader. False: a writer has
+ * made the entry EVICTED or forgotten it first, so the caller is not a user.
+ */
 static bool revive(struct pp_entry *e)
 {
 	uint32_t state = PP_COLD;

@@ -404,8 +404,8 @@ struct pp_cache_entry {
  *	the word equals *value. The word must stay readable as long as the cache exists. Each hit
  *	loads it once (acquire). Returns NULL if @reg has no word.
  * @valid: NULL, or returns 1 while @reg is valid. Called on each hit of an entry without a word, and
- *	on each miss for a few other entries in turn, so it must be cheap. Without @word and @valid the caller must call pp_cache_invalidate() before
- *	memory is freed.
+ *	on each miss for a few other entries in turn, so it must be cheap. Without @word and @valid
+ *	the caller must call pp_cache_invalidate() before memory is freed.
  * @grow: NULL, or widens *addr and *length before a miss is registered. Returns -errno to fail the
  *	get, or one of:
  *	1: the result is a whole allocation. The cache registers nothing beyond it. If the result
@@ -433,11 +433,12 @@ struct pp_cache_ops {
  * a cache of regions also checks the revocation page on each hit. pp_cache(3) compares the methods.
  * The creation of a cache fails with -EOPNOTSUPP:
  * - with HOOK, if the hook is not loaded or misses calls (pp_hook_add());
- * - with EPOCH, for dma-bufs, and with PEERPIN_PIN_PERSISTENT: a free does not revoke such a pin;
- * - with an unknown flag in @pin_flags, and for dma-bufs with any.
+ * - with EPOCH for dma-bufs, and with EPOCH and PEERPIN_PIN_PERSISTENT: a free does not change the
+ *   revocation page;
+ * - with an unknown flag in @pin_flags; for dma-bufs, with any flag in @pin_flags.
  */
 enum pp_cache_watch {
-	PP_WATCH_BEST,	/* HOOK if it is loaded and sees all frees; else EPOCH, for dma-bufs and persistent pins TAG */
+	PP_WATCH_BEST,	/* HOOK if the hook sees all frees; else TAG for dma-bufs and persistent pins, otherwise EPOCH */
 	PP_WATCH_EPOCH,	/* the revocation page; for small and pooled memory the buffer id. Regions only */
 	PP_WATCH_HOOK,	/* libpeerpin-hook.so, which reports frees by CUDA calls of this process */
 	PP_WATCH_TAG,	/* CUDA's buffer id (guide 12.5): one CUDA call on each hit */

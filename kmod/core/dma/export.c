@@ -282,7 +282,10 @@ static bool export_uses_end(struct pp_export *e, unsigned long deadline)
 	return export_fences_end(e, deadline) && export_maps_end(e, deadline);
 }
 
-/* If several threads wait: a thread that saw all uses end overrides others' timeouts. */
+/*
+ * Several threads may wait for the uses of @e. A thread that saw all uses end sets QUIET, also if another thread has
+ * timed out and set LATE. A thread that times out never replaces QUIET.
+ */
 static void export_settle(struct pp_export *e, bool quiet)
 {
 	struct peerpin_region *r = e->region;

@@ -18,12 +18,12 @@ struct dma_buf;
 struct peerpin_region;
 struct seq_file;
 
-/* progress of invalidating the importers of an ended region; export_name_late() needs this order */
+/* progress of invalidating the importers of an ended region. export_name_late() logs those before PINNED. */
 enum pp_export_told {
 	PP_EXPORT_UNTOLD,
 	PP_EXPORT_TELLING,	/* a work item is queued */
-	PP_EXPORT_TOLD,	/* notified; the importers' fences and unmaps are still to be waited for */
-	PP_EXPORT_LATE,	/* notified; some fences were not signalled, or mappings not undone, in time */
+	PP_EXPORT_TOLD,	/* notified; a thread waits for the importers' fences and, since Linux 7.1, unmaps */
+	PP_EXPORT_LATE,	/* notified; at the deadline a fence was not signalled or a mapping was not undone */
 	PP_EXPORT_PINNED,	/* not notified: an importer has pinned non-revocable memory */
 	PP_EXPORT_QUIET,	/* no importer's device uses the memory */
 };

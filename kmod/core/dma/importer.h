@@ -36,8 +36,8 @@ struct pp_import *pp_import_take_locked(struct pp_export *e);
 void pp_import_undo(struct pp_import *m);
 
 /*
- * Has a dynamic importer pinned @e that is not revocable? Such an importer must not be notified, and
- * dma_buf_invalidate_mappings() notifies all importers. Under @e->resv.
+ * Returns true if a dynamic importer has pinned @e and is not revocable (before Linux 7.1). Then no importer of @e may
+ * be notified, because dma_buf_invalidate_mappings() cannot leave out that importer. The caller holds @e->resv.
  */
 bool pp_importer_any_must_not_be_told(struct pp_export *e);
 

@@ -13,7 +13,10 @@ void pp_inflight_add_locked(struct peerpin_attach *a)
 	a->region->inflight++;
 }
 
-/* peerpin_peer_unregister() waits for an unlisted attachment by @strays. */
+/*
+ * Called when @a->inflight has fallen to 0. peerpin_peer_unregister() waits for a listed attachment until its @inflight
+ * is 0, but does not find an unlisted attachment. It waits for unlisted attachments until @strays, their number, is 0.
+ */
 static void inflight_idle_locked(struct peerpin_attach *a)
 {
 	struct peerpin_peer *peer = a->peer;
@@ -27,7 +30,7 @@ static void inflight_idle_locked(struct peerpin_attach *a)
 	spin_unlock(&peer->lock);
 }
 
-/* No thread waits for the DMA of a live region, or of a peer that is not being unregistered. */
+/* Wakes no thread while the region is live and the peer is registered, because no thread waits for DMA then. */
 void pp_inflight_sub(struct peerpin_attach *a)
 {
 	struct peerpin_region *r = a->region;
@@ -42,7 +45,10 @@ void pp_inflight_sub(struct peerpin_attach *a)
 	peerpin_attach_put(a);
 }
 
-/* The last DMA of @many has ended. In an interrupt, at the end of a grace period, or in that DMA's end */
+/*
+ * Called when the last DMA counted in @many has ended, after @many was killed. Context: the end of that DMA, possibly
+ * in an interrupt, or the RCU callback at the end of the grace period.
+ */
 static void inflight_many_ended(struct percpu_ref *many)
 {
 	struct peerpin_attach *a = container_of(many, struct peerpin_attach, many);
