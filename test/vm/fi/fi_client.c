@@ -417,6 +417,7 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor [COUNT [RANGES [SIZE]]]\n", stderr);
+	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor "
+	      "[COUNT [RANGES [SIZE]]]\n", stderr);
 	return 2;
 }
