@@ -167,7 +167,8 @@ typedef enum gdr_map_flags {
  * mapping. A child of fork() does not inherit the mapping.
  *
  * Memory of a coherent GPU is mapped cached. For GDR_MAP_FLAG_REQ_WC_MAPPING, gdr_map_v2() replaces the
- * pin by one by PCIe (GDR_PIN_FLAG_FORCE_PCIE), if pins are persistent and peerpin.ko makes them.
+ * pin by one by PCIe (GDR_PIN_FLAG_FORCE_PCIE), if pins are persistent and peerpin.ko makes them. If the kernel
+ * refuses to end the replaced pin, the mapping succeeds, and that pin ends at gdr_close().
  *
  * Errors: EINVAL the size cannot be mapped, or unknown flag; EAGAIN the pin is
  * already mapped; EOPNOTSUPP this memory cannot be mapped with the requested type; ESTALE the

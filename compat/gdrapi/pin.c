@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <linux/types.h>
 #include <peerpin.h>
+#include <string.h>
 #include "dmabuf.h"
 #include "map.h"
 #include "pin.h"
@@ -196,7 +197,14 @@ int gdr_pin_again(struct gdr_handle *h, uint32_t flags)
 	struct pp_region old = h->region;
 	int ret = pin_region(h->owner, h, pin);
 
-	return ret ? ret : pp_unpin(h->owner->ctx, &old);
+	if (ret)
+		return ret;
+	/* The handle has the new pin already. No handle names the old pin any more, so it can only end with the file. */
+	ret = pp_unpin(h->owner->ctx, &old);
+	if (ret)
+		gdr_refuse(ret, "%llu bytes at 0x%llx cannot be unpinned and stay pinned until gdr_close(): %s",
+			   (unsigned long long)old.length, (unsigned long long)old.addr, strerror(-ret));
+	return 0;
 }
 
 int gdr_pin_end(struct gdr_handle *h)

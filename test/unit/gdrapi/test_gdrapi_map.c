@@ -147,7 +147,7 @@ static int pin_by_pcie(void *arg)
 	int ret;
 
 	assert_int_equal(pin->flags, PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE);
-	assert_int_equal(pin->addr + pin->length, asked.addr - asked.addr % GPU_PAGE + 2 * GPU_PAGE);
+	assert_int_equal(pin->addr + pin->length, ((asked.addr + asked.length + GPU_PAGE - 1) & -GPU_PAGE));
 	caching = PEERPIN_CACHING_COMBINED;
 	ret = answer_pin(pin);
 	pin->out_region = ID + 1;
@@ -192,6 +192,33 @@ static void requests_replace_the_pin(void **state)
 	assert_int_equal(info.mapping_type, GDR_MAPPING_TYPE_CACHING);
 }
 
+/* A program may have unpinned by the ioctl: gdr_t begins with the descriptor of /dev/peerpin. */
+static int no_such_region(void *arg)
+{
+	assert_int_equal(((const struct peerpin_unpin *)arg)->region, ID);
+	return -ENOENT;
+}
+
+/* The pin is replaced when its predecessor cannot be unpinned, so the mapping is made by the new pin. */
+static void unpin_of_replaced_pin_may_fail(void **state)
+{
+	gdr_info_t info;
+	void *view = NULL;
+
+	(void)state;
+	caching = PEERPIN_CACHING_CACHED;
+	pin_at(base, GPU_PAGE);
+	mock_expect(PEERPIN_IOC_PIN, pin_by_pcie);
+	mock_expect(PEERPIN_IOC_UNPIN, no_such_region);
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_WC_MAPPING), 0);
+	assert_ptr_equal(view, mock_view_at);
+	assert_true(mock_view.offset == PEERPIN_MMAP_OFFSET(ID + 1));
+	assert_int_equal(gdr_get_info(g, mh, &info), 0);
+	assert_true(info.mapped && info.wc_mapping);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_second);
+	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +229,7 @@ int main(void)
 		PINNED(failed_map_leaves_no_mapping),
 		LEAVES_A_PIN(mapping_type_follows_kernel_caching),
 		LEAVES_A_PIN(requests_replace_the_pin),
+		OPEN(unpin_of_replaced_pin_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
