@@ -6,7 +6,7 @@
 mkdir ci
 cd ci || exit
 # shellcheck disable=SC2154 # test/host/docs sets it
-cp "$root"/test/mutants/direct/*.[ch] "$root/test/docs/driver_of_ci/Kbuild" .
+cp "$root"/test/mutants/{direct,script}/*.[ch] "$root/test/docs/driver_of_ci/Kbuild" .
 PEERPIN_URL=$root
 
 git() {

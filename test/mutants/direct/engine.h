@@ -4,15 +4,14 @@
 
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include "script.h"
 
 struct direct;
 struct direct_pin;
 
 /* @lock: one script at a time */
 struct direct_engine {
-	void __iomem *regs;
-	__le32 *script;
-	dma_addr_t script_bus;
+	struct script script;
 	struct mutex lock;
 };
 

@@ -4,15 +4,14 @@
 
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include "script.h"
 
 struct buffer;
 struct chip;
 
 /* @lock: one script at a time; taken inside reservation locks. @dead: the chip is being removed; under @lock */
 struct engine {
-	void __iomem *regs;
-	__le32 *script;
-	dma_addr_t script_bus;
+	struct script script;
 	struct mutex lock;
 	bool dead;
 };
