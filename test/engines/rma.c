@@ -2,6 +2,8 @@
 /*
  * Node 1 serves a buffer. Node 2 writes into it and reads it back by libfabric, from and into memory that it frees by a
  * raw system call after each round. A registration that libfabric did not make anew moves the bytes of an earlier round.
+ * The connection is made as in examples/fabric_example.c. No code is shared, because an example must be readable, and
+ * compile, by itself.
  *
  *	rma                     the server, for one client
  *	rma ADDRESS ROUNDS      the client
