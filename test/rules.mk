@@ -75,13 +75,14 @@ $(call unit,hook_preload): | $(call unit,hook) $(patsubst %,$(HOOKED)/%.so,copy 
 # ---- fake libraries of unit tests --------------------------------------------------
 
 FAKE_CUDA := $(FAKE)/libcuda.so.1 $(FAKE)/vendor/libcuda.so.1 $(HOOKED)/libcuda.so.1
-FAKE_OTHER := $(FAKE)/plugin.so $(FAKE)/rereg.so $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
+FAKE_OTHER := $(FAKE)/plugin.so $(FAKE)/bound.so $(FAKE)/rereg.so $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
 
 $(FAKE_CUDA) $(FAKE_OTHER): | $(HOOKED) $(FAKE)/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared $(FAKE_LDFLAGS) -o $@ $(filter-out %.h,$^)
 
 $(FAKE)/libcuda.so.1: test/unit/mock/fake_cuda.c
 $(FAKE)/plugin.so: test/unit/mock/fake_plugin.c
+$(FAKE)/bound.so: test/unit/mock/fake_bound.c
 $(FAKE)/rereg.so: test/unit/mock/fake_rereg.c
 $(FAKE)/vendor/libcuda.so.1: test/unit/mock/fake_vendor_cuda.c
 $(HOOKED)/libcuda.so.1 $(HOOKED)/libversioned.so: test/unit/mock/fake_hooked_cuda.c test/unit/hook/hook_case.h
@@ -92,6 +93,7 @@ $(HOOKED)/plugin.so: test/unit/mock/fake_hooked_plugin.c $(HOOKED)/libcuda.so.1
 $(FAKE_CUDA): private FAKE_LDFLAGS += -Wl,-soname,libcuda.so.1
 $(HOOKED)/libcuda.so.1: private FAKE_LDFLAGS += -Wl,-Bsymbolic-functions
 $(HOOKED)/libversioned.so: private FAKE_LDFLAGS := -Wl,-soname,libversioned.so -Wl,--default-symver -Wl,-Bsymbolic
+$(FAKE)/bound.so: private FAKE_LDFLAGS := -Wl,--version-script=test/unit/mock/fake_bound.map
 $(FAKE)/rereg.so: private FAKE_LDFLAGS := -Wl,--version-script=test/unit/mock/fake_rereg.map
 $(HOOKED)/plugin.so: private FAKE_LDFLAGS := -Wl,-rpath,'$$ORIGIN'
 
@@ -118,7 +120,7 @@ $(call vm,t_verbs verbs_server t_rdma_cache): private VM_LIBS := -lpeerpin-verbs
 $(call vm,fi_client): private VM_LIBS := -lfabric
 $(call vm,t_fi): | $(B)/lib/libpeerpin-fi.so.1 $(call vm,fi_client)
 $(call vm,ucm_client): private VM_LIBS := -lucp -lucs -lucm -libverbs
-$(call vm,t_ucm): | $(B)/lib/libpeerpin-ucm.so.1 $(B)/lib/libpeerpin-hook.so.1 $(call vm,ucm_client) $(FAKE)/rereg.so
+$(call vm,t_ucm): | $(B)/lib/libpeerpin-ucm.so.1 $(B)/lib/libpeerpin-hook.so.1 $(call vm,ucm_client) $(FAKE)/bound.so $(FAKE)/rereg.so
 $(call vm,t_cudart): $(B)/emu/libcudart.so.13
 $(call vm,t_cudart): private VM_LIBS := -l:libcudart.so.13
 $(call vm,t_storage_flight t_storage_view): private VM_LIBS := -luring

@@ -10,6 +10,7 @@
 #define UCX "UCX_NET_DEVICES=rxe0:1 UCX_TLS=rc_v,ud_v UCX_IB_REG_METHODS=rcache UCX_WARN_UNUSED_ENV_VARS=n "
 #define OURS "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 " UCX
 #define STOCK UCX
+#define BOUND "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1:$PWD/build/bin/test/fake/bound.so "
 #define REREG "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1:$PWD/build/bin/test/fake/rereg.so REREG="
 
 SETUP(client_is_there)
@@ -48,12 +49,20 @@ CASE(fork_leaves_the_parent_watched)
 	RUN(OURS, "forks", "0 stale after fork\n");
 }
 
-/* Debian's ibv_reg_mr_iova() calls ibv_reg_mr_iova2(), which is enough. A libibverbs linked with -Bsymbolic needs both. */
+/* Debian's ibv_reg_mr() and ibv_reg_mr_iova() call ibv_reg_mr_iova2(), so its wrapper alone is enough. */
 CASE(other_registrations_are_told)
 {
 	RUN(STOCK, "iova 3", "told of 0 of 3\n");
 	CHECK_CASE();
 	RUN(OURS, "iova 3", "told of 3 of 3\n");
+}
+
+/* In a libibverbs linked with -Bsymbolic they do not call the wrapper of ibv_reg_mr_iova2(), so each needs its own. */
+CASE(each_registration_has_its_wrapper)
+{
+	RUN(BOUND, "reg 3", "told of 3 of 3\n");
+	CHECK_CASE();
+	RUN(BOUND, "iova 3", "told of 3 of 3\n");
 }
 
 CASE(reregistered_memory_is_told)

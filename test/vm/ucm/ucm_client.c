@@ -190,18 +190,38 @@ static void unmap_and_wait(int want)
 	usleep(100000);
 }
 
-static int iova(void)
+static struct ibv_mr *by_reg_mr(struct ibv_pd *pd, void *at)
+{
+	return ibv_reg_mr(pd, at, SIZE, ACCESS);
+}
+
+static struct ibv_mr *by_reg_mr_iova(struct ibv_pd *pd, void *at)
+{
+	return ibv_reg_mr_iova(pd, at, SIZE, 0x10000, ACCESS);
+}
+
+static int register_ranges(struct ibv_mr *(*by)(struct ibv_pd *pd, void *at))
 {
 	struct ibv_pd *pd = open_device();
 	int i;
 
 	for (i = 0; i < count && i < MAX_RANGES; i++) {
 		ranges[i] = map(NULL);
-		need(ibv_reg_mr_iova(pd, ranges[i], SIZE, 0x10000, ACCESS), "ibv_reg_mr_iova");
+		need(by(pd, ranges[i]), "registration");
 	}
 	unmap_and_wait((int)count);
 	printf("told of %d of %ld\n", count_told(), count);
 	return 0;
+}
+
+static int reg(void)
+{
+	return register_ranges(by_reg_mr);
+}
+
+static int iova(void)
+{
+	return register_ranges(by_reg_mr_iova);
 }
 
 /* Soft-RoCE cannot change the memory of a registration, so a preloaded ibv_rereg_mr() returns $REREG. */
@@ -255,8 +275,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} modes[] = {
-		{ "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks }, { "iova", iova }, { "rereg", rereg },
-		{ "doctor", doctor },
+		{ "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks }, { "reg", reg }, { "iova", iova },
+		{ "rereg", rereg }, { "doctor", doctor },
 	};
 	size_t i;
 
@@ -264,6 +284,6 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: ucm_client host|hits|gpu|forks|iova|rereg|doctor [COUNT]\n", stderr);
+	fputs("usage: ucm_client host|hits|gpu|forks|reg|iova|rereg|doctor [COUNT]\n", stderr);
 	return 2;
 }
