@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* libgdrapi on a mock kernel: CPU mappings. */
+#include <stdlib.h>
 #include "gdrapi_case.h"
 
 /* ---- map -------------------------------------------------------------------------- */
@@ -192,6 +193,38 @@ static void requests_replace_the_pin(void **state)
 	assert_int_equal(info.mapping_type, GDR_MAPPING_TYPE_CACHING);
 }
 
+/* Pins by PCIe are persistent, so a revocable pin is not replaced. */
+static void revocable_pin_is_not_replaced(void **state)
+{
+	void *view;
+
+	(void)state;
+	setenv("PEERPIN_GDR_PERSISTENT", "0", 1);
+	g = gdr_open();
+	unsetenv("PEERPIN_GDR_PERSISTENT");
+	assert_non_null(g);
+	caching = PEERPIN_CACHING_CACHED;
+	pin_at(base, PAGE);
+	assert_int_equal(asked.flags, 0);
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_WC_MAPPING), EOPNOTSUPP);
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), 0);
+}
+
+/* The program asked for a pin by PCIe, so no request replaces the pin. */
+static void forced_pin_is_not_replaced(void **state)
+{
+	gdr_info_t info;
+	void *view;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, answer_pin);
+	assert_int_equal(gdr_pin_buffer_v2(g, base, PAGE, GDR_PIN_FLAG_FORCE_PCIE, &mh), 0);
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_CACHE_MAPPING), EOPNOTSUPP);
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), 0);
+	assert_int_equal(gdr_get_info(g, mh, &info), 0);
+	assert_int_equal(info.mapping_type, GDR_MAPPING_TYPE_WC);
+}
+
 /* A program may have unpinned by the ioctl: gdr_t begins with the descriptor of /dev/peerpin. */
 static int no_such_region(void *arg)
 {
@@ -229,6 +262,8 @@ int main(void)
 		PINNED(failed_map_leaves_no_mapping),
 		LEAVES_A_PIN(mapping_type_follows_kernel_caching),
 		LEAVES_A_PIN(requests_replace_the_pin),
+		cmocka_unit_test_setup_teardown(revocable_pin_is_not_replaced, setup, teardown_pinned),
+		LEAVES_A_PIN(forced_pin_is_not_replaced),
 		OPEN(unpin_of_replaced_pin_may_fail),
 	};
 

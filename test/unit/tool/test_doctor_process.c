@@ -9,6 +9,8 @@
 #define OURS LIB "libpeerpin-fi.so.1\n"
 #define NODE "7f0000008000-7f0000009000 r--s 00000000 00:05 7                          /dev/peerpin\n"
 #define OPENMPI LIB "openmpi/lib/libmca_common_ofi.so.10.0.2\n"
+#define MTL LIB "openmpi/lib/openmpi3/mca_mtl_ofi.so\n"
+#define BTL LIB "openmpi/lib/openmpi3/mca_btl_ofi.so\n"
 #define UCX LIB "libucm.so.0.0.0\n"
 #define UCM LIB "libpeerpin-ucm.so.1\n"
 #define HOOK LIB "libpeerpin-hook.so.1\n"
@@ -17,26 +19,42 @@
 
 #define RDMA "/dev/infiniband/uverbs0"
 
-/** struct example - @environment: one variable; @files: targets of its descriptors; @come: its findings */
+/**
+ * struct example
+ * @environment: one variable
+ * @files: targets of the descriptors
+ * @come: the begin of each finding
+ * @type: NULL, or the begin of the last finding's advice
+ */
 static const struct example {
 	const char *maps;
 	const char *environment;
 	const char *files[2];
 	const char *thread;
 	const char *come;
+	const char *type;
 } examples[] = {
 	{ .maps = HEAP, .come = "OK process neither libfabric nor UCX\n" },
 	{ .maps = FABRIC, .come = "OK process it uses libfabric\nOK fabric-cache no RDMA device is open\n" },
 	{ .maps = FABRIC, .files = { RDMA },
-	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\nWARN fabric-monitor libfabric's monitor is memhooks\n" },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor libfabric's monitor is memhooks: \n",
+	  .type = "LD_PRELOAD=libpeerpin-fi.so.1 COMMAND" },
 	{ .maps = FABRIC, .files = { "/dev/cxi0" },
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\nWARN fabric-monitor libfabric's monitor is memhooks\n" },
 	{ .maps = FABRIC, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=memhooks",
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
-		  "WARN fabric-monitor libfabric's monitor is memhooks (FI_MR_CACHE_MONITOR)\n" },
+		  "WARN fabric-monitor libfabric's monitor is memhooks (FI_MR_CACHE_MONITOR)\n",
+	  .type = "env -u FI_MR_CACHE_MONITOR LD_PRELOAD=libpeerpin-fi.so.1 COMMAND" },
 	{ .maps = FABRIC, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=kdreg2",
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
 		  "OK fabric-monitor libfabric's monitor is kdreg2 (FI_MR_CACHE_MONITOR)\n" },
+	{ .maps = FABRIC, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=userfaultfd",
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "OK fabric-monitor libfabric's monitor is userfaultfd (FI_MR_CACHE_MONITOR)\n" },
+	{ .maps = FABRIC, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=uffd",
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "OK fabric-monitor libfabric's monitor is uffd (FI_MR_CACHE_MONITOR)\n" },
 	{ .maps = FABRIC, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=disabled",
 	  .come = "OK process it uses libfabric\nOK fabric-cache libfabric caches nothing\n" },
 	{ .maps = FABRIC, .files = { RDMA }, .environment = "FI_MR_CACHE_MAX_COUNT=0",
@@ -47,29 +65,49 @@ static const struct example {
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\nOK fabric-monitor libfabric's monitor is kdreg2\n" },
 	{ .maps = FABRIC OPENMPI, .files = { RDMA },
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor libfabric's monitor is that of Open MPI\n",
+	  .type = "mpirun -x LD_PRELOAD=libpeerpin-fi.so.1" },
+	{ .maps = FABRIC MTL, .files = { RDMA },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
 		  "WARN fabric-monitor libfabric's monitor is that of Open MPI\n" },
+	{ .maps = FABRIC BTL, .files = { RDMA },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor libfabric's monitor is that of Open MPI\n" },
+	{ .maps = FABRIC OPENMPI, .files = { RDMA, "anon_inode:[userfaultfd]" },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "OK fabric-monitor libfabric's monitor is userfaultfd\n" },
 	{ .maps = FABRIC OURS NODE OPENMPI, .files = { RDMA }, .thread = "peerpin-fi",
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
 		  "OK fabric-monitor libfabric's monitor is libpeerpin-fi: each hit\n" },
 	{ .maps = FABRIC OURS NODE, .files = { RDMA },
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
-		  "WARN fabric-monitor libpeerpin-fi is loaded, but no cache uses it\n" },
+		  "WARN fabric-monitor libpeerpin-fi is loaded, but no cache uses it\n", .type = "PEERPIN_DEBUG=1" },
 	{ .maps = FABRIC OURS NODE,
 	  .come = "OK process it uses libfabric\nOK fabric-cache no RDMA device is open\n"
 		  "OK fabric-monitor libfabric's monitor is libpeerpin-fi; there is no cache yet\n" },
 	{ .maps = FABRIC OURS, .files = { RDMA },
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
-		  "WARN fabric-monitor libpeerpin-fi is loaded, but is not the monitor\n" },
+		  "WARN fabric-monitor libpeerpin-fi is loaded, but is not the monitor\n", .type = "PEERPIN_DEBUG=1" },
+	{ .maps = FABRIC OURS NODE, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=disabled",
+	  .come = "OK process it uses libfabric\nOK fabric-cache libfabric caches nothing\n"
+		  "WARN fabric-monitor libpeerpin-fi does nothing, because FI_MR_CACHE_MONITOR=disabled\n" },
 	{ .maps = FABRIC OURS, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=memhooks",
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
-		  "WARN fabric-monitor libpeerpin-fi does nothing, because FI_MR_CACHE_MONITOR=memhooks\n" },
+		  "WARN fabric-monitor libpeerpin-fi does nothing, because FI_MR_CACHE_MONITOR=memhooks\n",
+	  .type = "env -u FI_MR_CACHE_MONITOR COMMAND" },
 	{ .maps = UCX, .come = "OK process it uses UCX\nOK ucx-monitor no RDMA device is open\n" },
-	{ .maps = UCX, .files = { RDMA }, .come = "OK process it uses UCX\nWARN ucx-monitor UCX intercepts\n" },
-	{ .maps = UCX UCM NODE, .files = { RDMA }, .come = "OK process it uses UCX\nWARN ucx-monitor libpeerpin-ucm is loaded\n" },
+	{ .maps = UCX, .files = { RDMA }, .come = "OK process it uses UCX\nWARN ucx-monitor UCX intercepts\n",
+	  .type = "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 COMMAND" },
+	{ .maps = UCX UCM NODE, .files = { RDMA },
+	  .come = "OK process it uses UCX\nWARN ucx-monitor libpeerpin-ucm is loaded\n", .type = "PEERPIN_DEBUG=1" },
+	{ .maps = UCX CUDA, .come = "OK process it uses UCX\nOK ucx-monitor no RDMA device is open\n" },
+	{ .maps = UCX CUDA HOOK, .files = { RDMA },
+	  .come = "OK process it uses UCX\nWARN ucx-monitor UCX intercepts\nWARN ucx-gpu UCX intercepts\n" },
 	{ .maps = UCX CUDA HOOK UCM NODE, .files = { RDMA }, .thread = "peerpin-ucm",
 	  .come = "OK process it uses UCX\nOK ucx-monitor UCX intercepts\nOK ucx-gpu libpeerpin-hook tells UCX\n" },
 	{ .maps = UCX CUDA UCM NODE, .files = { RDMA }, .thread = "peerpin-ucm",
-	  .come = "OK process it uses UCX\nOK ucx-monitor UCX intercepts\nWARN ucx-gpu UCX intercepts\n" },
+	  .come = "OK process it uses UCX\nOK ucx-monitor UCX intercepts\nWARN ucx-gpu UCX intercepts\n",
+	  .type = "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 COMMAND" },
 	{ .maps = FABRIC UCX,
 	  .come = "OK process it uses libfabric and UCX\nOK fabric-cache no RDMA device is open\nOK ucx-monitor no RDMA device is open\n" },
 };
@@ -107,8 +145,8 @@ static int read_process(const char *root, const char *pid, struct process *out)
 	return ret;
 }
 
-/* Compares health, name and the begin of the reason of each finding with the lines of @want. */
-static void judge(const struct process *p, const char *want)
+/* Compares health, name and the begin of the reason of each finding with the lines of @want. @type: as in struct example */
+static void judge(const struct process *p, const char *want, const char *type)
 {
 	struct report r = { 0 };
 	char line[600];
@@ -125,6 +163,8 @@ static void judge(const struct process *p, const char *want)
 		want += length + 1;
 	}
 	assert_string_equal(want, "");
+	if (type && strncmp(r.at[r.count - 1].type, type, strlen(type)))
+		fail_msg("%s; wanted: %s", r.at[r.count - 1].type, type);
 	report_free(&r);
 }
 
@@ -139,7 +179,7 @@ static void monitor_is_named(void **state)
 		root = make_tree();
 		make_process(root, &examples[i]);
 		assert_int_equal(read_process(root, "123", &p), 0);
-		judge(&p, examples[i].come);
+		judge(&p, examples[i].come, examples[i].type);
 		remove_tree(root);
 	}
 }
@@ -187,7 +227,7 @@ static void unreadable_files_are_unseen(void **state)
 	assert_int_equal(chmod(maps, 0), 0);
 	free(maps);
 	assert_int_equal(read_process(root, "123", &p), 0);
-	judge(&p, "? process its files in /proc cannot be read: Permission denied\n");
+	judge(&p, "? process its files in /proc cannot be read: Permission denied\n", "sudo peerpin doctor --process 123");
 	remove_tree(root);
 }
 
