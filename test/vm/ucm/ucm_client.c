@@ -200,6 +200,11 @@ static struct ibv_mr *by_reg_mr_iova(struct ibv_pd *pd, void *at)
 	return ibv_reg_mr_iova(pd, at, SIZE, 0x10000, ACCESS);
 }
 
+static struct ibv_mr *by_reg_mr_iova2(struct ibv_pd *pd, void *at)
+{
+	return ibv_reg_mr_iova2(pd, at, SIZE, 0x10000, ACCESS);
+}
+
 static int register_ranges(struct ibv_mr *(*by)(struct ibv_pd *pd, void *at))
 {
 	struct ibv_pd *pd = open_device();
@@ -222,6 +227,11 @@ static int reg(void)
 static int iova(void)
 {
 	return register_ranges(by_reg_mr_iova);
+}
+
+static int iova2(void)
+{
+	return register_ranges(by_reg_mr_iova2);
 }
 
 /* Soft-RoCE cannot change the memory of a registration, so a preloaded ibv_rereg_mr() returns $REREG. */
@@ -276,7 +286,7 @@ int main(int argc, char **argv)
 		int (*run)(void);
 	} modes[] = {
 		{ "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks }, { "reg", reg }, { "iova", iova },
-		{ "rereg", rereg }, { "doctor", doctor },
+		{ "iova2", iova2 }, { "rereg", rereg }, { "doctor", doctor },
 	};
 	size_t i;
 
@@ -284,6 +294,6 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: ucm_client host|hits|gpu|forks|reg|iova|rereg|doctor [COUNT]\n", stderr);
+	fputs("usage: ucm_client host|hits|gpu|forks|reg|iova|iova2|rereg|doctor [COUNT]\n", stderr);
 	return 2;
 }
