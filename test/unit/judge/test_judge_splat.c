@@ -159,6 +159,8 @@ static void other_watchdogs_have_own_rules(void **state)
 		"iommu-fault");
 	line_is("peerpin: peerpin_lsi (0000:00:04.0) still has DMA in flight on memory that is being given up; its",
 		"overstayed");
+	line_is("peerpin: 0000:00:04.0 (importer) still uses a dma-buf of an ended region; its driver must end DMA after",
+		"overstayed");
 	line_is("watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [direct_test:99]", "hang");
 	line_is("INFO: task direct_test:99 blocked for more than 120 seconds.", "hang");
 }
