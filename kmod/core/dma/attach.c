@@ -105,6 +105,7 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 		list_add_rcu(&a->in_region, &r->attaches);
 		pp_region_count_map_locked(r);
 		list_add(&a->in_peer, &a->peer->attaches);
+		a->peer->count++;
 	}
 	spin_unlock(&a->peer->lock);
 	spin_unlock_irq(&r->lock);
@@ -324,6 +325,7 @@ static bool attach_unlist(struct peerpin_attach *a)
 		pp_ref_gather(&a->ref);
 		spin_lock(&a->peer->lock);
 		list_del_init(&a->in_peer);
+		a->peer->count--;
 		a->peer->users++;
 		a->peer->strays += !!a->inflight;
 		spin_unlock(&a->peer->lock);

@@ -140,12 +140,10 @@ static bool peer_is_zero(struct peerpin_peer *peer, const unsigned int *count)
 
 static unsigned int peer_count(struct peerpin_peer *peer)
 {
-	struct list_head *at;
-	unsigned int n = 0;
+	unsigned int n;
 
 	spin_lock_irq(&peer->lock);
-	list_for_each(at, &peer->attaches)
-		n++;
+	n = peer->count;
 	spin_unlock_irq(&peer->lock);
 	return n;
 }
@@ -200,6 +198,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 		wait_event(peer->idle, pp_attach_is_idle(a));
 		pp_attach_drop(a);
 		peerpin_attach_put(a);
+		cond_resched();
 	}
 	wait_event(peer->idle, peer_is_zero(peer, &peer->strays));
 	wait_event(peer->idle, peer_is_zero(peer, &peer->users));

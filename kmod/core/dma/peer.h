@@ -29,12 +29,14 @@ struct pp_peer_counts {
  * @name: the device's name; a copy, which outlives the device
  * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns.
  *	That function waits until @users and @strays are 0
- * @lock: protects @dying, @users, @strays and @attaches; taken inside a region's lock.
+ * @lock: protects @dying, @users, @strays, @attaches and @count; taken inside a region's lock.
  *	peerpin_dma_begin() reads @dying without @lock. That is safe, because the thread that
  *	sets @dying takes the region's lock of each attachment afterwards
  * @users: number of threads that map, unmap or call stop(); peerpin_peer_unregister() waits
  *	until 0
  * @strays: number of unlisted attachments with DMA in flight
+ * @attaches, @count: the listed attachments, and their number: a walk of 100,000 would hold @lock for
+ *	milliseconds, with interrupts off
  * @counts: counts of transfers, one set for each processor
  * @timeouts: waits for DMA that exceeded drain_timeout_ms while this peer had DMA in flight
  * @in_peers: entry in the list of all peers
@@ -51,6 +53,7 @@ struct peerpin_peer {
 	unsigned int users;
 	unsigned int strays;
 	struct list_head attaches;
+	unsigned int count;
 	struct list_head in_peers;
 	struct pp_peer_counts __percpu *counts;
 	atomic64_t timeouts;
