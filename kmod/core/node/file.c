@@ -159,15 +159,19 @@ static int file_open(struct inode *inode, struct file *filp)
  * If the owner exits while a child still has the file open, unpin now: NVIDIA's driver
  * ignores a put by any other process. "live" is 0 when the last thread exits. A thread with
  * its own file table may close the file before that, without effect here.
+ *
+ * The kernel calls this for each descriptor, of which a process may have a million. The walks over
+ * all ids are made once: no thread of the owner is left that could pin or watch.
  */
 static int file_flush(struct file *filp, fl_owner_t id)
 {
 	struct pp_file *f = filp->private_data;
 
-	if (!atomic_read(&current->signal->live) && !pp_file_check_owner(f)) {
-		file_unpin_all(f);
-		pp_watch_end_all(f);
-	}
+	if (atomic_read(&current->signal->live) || pp_file_check_owner(f) || READ_ONCE(f->emptied))
+		return 0;
+	file_unpin_all(f);
+	pp_watch_end_all(f);
+	WRITE_ONCE(f->emptied, true);
 	return 0;
 }
 

@@ -21,6 +21,7 @@
  *	without a region belongs to a pin or unpin in progress, or has used up its epochs
  * @watches: table of struct pp_watch by id, like @regions
  * @space: address space of the watches; NULL before the first watch, then never changed
+ * @emptied: the owner has exited, and all regions and watches have ended; no more begin
  */
 struct pp_file {
 	struct pp_account *account;
@@ -29,6 +30,7 @@ struct pp_file {
 	struct pp_table watches;
 	struct pp_epochs epochs;
 	struct pp_space *space;
+	bool emptied;
 };
 
 extern const struct file_operations pp_fops;
