@@ -96,12 +96,3 @@ void pp_inflight_gather_all_locked(struct peerpin_region *r)
 	list_for_each_entry(a, &r->attaches, in_region)
 		pp_inflight_gather_locked(a);
 }
-
-void pp_inflight_gather_all(struct peerpin_region *r)
-{
-	if (!READ_ONCE(r->spread))
-		return;
-	spin_lock_irq(&r->lock);
-	pp_inflight_gather_all_locked(r);
-	spin_unlock_irq(&r->lock);
-}

@@ -28,11 +28,7 @@ void pp_inflight_spread_locked(struct peerpin_attach *a);
  */
 void pp_inflight_gather_locked(struct peerpin_attach *a);
 
-/*
- * The same for all attachments of @r. The second function does this early, so that the grace periods of many
- * regions that are to end overlap.
- */
+/* the same for all attachments of @r */
 void pp_inflight_gather_all_locked(struct peerpin_region *r);
-void pp_inflight_gather_all(struct peerpin_region *r);
 
 #endif

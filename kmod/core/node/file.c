@@ -11,7 +11,6 @@
 #include <linux/slab.h>
 #include "../region/account.h"
 #include "../dma/attach.h"
-#include "../dma/inflight.h"
 #include "../region/close.h"
 #include "cpumap.h"
 #include "../region/extents.h"
@@ -80,23 +79,33 @@ void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r)
 	pp_table_put(&f->regions, id, r);
 }
 
-/* The id is freed last, because pp_region_close() still writes the epoch word of the id. */
-void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r)
+/* The id is freed last, because pp_region_close_until() still writes the epoch word of the id. */
+static void file_drop_until(struct pp_file *f, u32 id, struct peerpin_region *r, unsigned long deadline)
 {
 	const u32 *epoch = r->epoch;
 
-	pp_region_close(r);
+	pp_region_close_until(r, deadline);
 	pp_file_give_id(&f->regions, id, epoch);
 }
 
-int pp_file_unpin(struct pp_file *f, u32 id)
+void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r)
+{
+	file_drop_until(f, id, r, pp_revoke_deadline());
+}
+
+static int file_unpin_until(struct pp_file *f, u32 id, unsigned long deadline)
 {
 	struct peerpin_region *r = pp_table_take_out(&f->regions, id);
 
 	if (!r)
 		return -ENOENT;
-	pp_file_drop(f, id, r);
+	file_drop_until(f, id, r, deadline);
 	return 0;
+}
+
+int pp_file_unpin(struct pp_file *f, u32 id)
+{
+	return file_unpin_until(f, id, pp_revoke_deadline());
 }
 
 struct peerpin_region *pp_file_region(struct pp_file *f, u32 id)
@@ -104,26 +113,29 @@ struct peerpin_region *pp_file_region(struct pp_file *f, u32 id)
 	return pp_table_glance(&f->regions, id);
 }
 
-static void file_gather_all(struct pp_file *f)
+static void file_stop_all(struct pp_file *f)
 {
 	struct peerpin_region *r;
 	u32 id = 0;
 
 	for (; (r = pp_table_next(&f->regions, &id)); id++, cond_resched()) {
-		pp_inflight_gather_all(r);
+		pp_region_close_soon(r);
 		pp_region_put(r);
 	}
 }
 
+/* All drivers are asked to stop before the first wait, so that one drain_timeout_ms is enough for all regions. */
 static void file_unpin_all(struct pp_file *f)
 {
 	struct peerpin_region *r;
+	unsigned long deadline;
 	u32 id = 0;
 
-	file_gather_all(f);
+	file_stop_all(f);
+	deadline = pp_revoke_deadline();
 	for (; (r = pp_table_next(&f->regions, &id)); id++, cond_resched()) {
 		pp_region_put(r);
-		pp_file_unpin(f, id);
+		file_unpin_until(f, id, deadline);
 	}
 }
 

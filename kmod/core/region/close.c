@@ -149,9 +149,9 @@ static bool region_may_unpin_here(struct peerpin_region *r)
 }
 
 /* True: no mapping is left, and this process can unpin. */
-static bool region_let_go(struct peerpin_region *r)
+static bool region_let_go(struct peerpin_region *r, unsigned long deadline)
 {
-	if (!pp_region_take_down(r, pp_revoke_deadline(), false))
+	if (!pp_region_take_down(r, deadline, false))
 		return false;
 	wait_event(r->idle, pp_region_is_zero(r, &r->mappings));
 	return pp_region_is_zero(r, &r->held) && region_may_unpin_here(r);
@@ -186,10 +186,10 @@ static void region_cancel_works(struct peerpin_region *r)
 		pp_region_put(r);
 }
 
-static bool region_end_used(struct peerpin_region *r, bool *unpin)
+static bool region_end_used(struct peerpin_region *r, unsigned long deadline, bool *unpin)
 {
 	pp_region_end(r, PP_CLOSED);
-	if (!region_let_go(r) && region_abandon(r))
+	if (!region_let_go(r, deadline) && region_abandon(r))
 		return false;
 	region_cancel_works(r);
 	spin_lock_irq(&r->lock);
@@ -198,14 +198,24 @@ static bool region_end_used(struct peerpin_region *r, bool *unpin)
 	return true;
 }
 
-void pp_region_close(struct peerpin_region *r)
+/* Only a region that was mapped or exported can make the close wait. */
+void pp_region_close_soon(struct peerpin_region *r)
+{
+	if (!READ_ONCE(r->maps) && !READ_ONCE(r->shares))
+		return;
+	pp_region_end(r, PP_CLOSED);
+	if (READ_ONCE(r->inflight) || READ_ONCE(r->shares))
+		pp_region_stop(r);
+}
+
+void pp_region_close_until(struct peerpin_region *r, unsigned long deadline)
 {
 	u64 start = pp_trace_start(unpin);
 	bool left = false, unpin = false;
 
 	if (!region_end_unused(r, &unpin)) {
 		pp_region_get(r);	/* for the trace: an orphan may be freed before */
-		left = !region_end_used(r, &unpin);
+		left = !region_end_used(r, deadline, &unpin);
 		if (!left)
 			pp_region_put(r);
 	}
@@ -213,4 +223,9 @@ void pp_region_close(struct peerpin_region *r)
 		region_finish(r, unpin);
 	trace_peerpin_unpin(r, left, start);
 	pp_region_put(r);
+}
+
+void pp_region_close(struct peerpin_region *r)
+{
+	pp_region_close_until(r, pp_revoke_deadline());
 }

@@ -20,6 +20,14 @@ struct work_struct;
  */
 void pp_region_close(struct peerpin_region *r);
 
+/*
+ * To close many regions within one drain_timeout_ms, first call pp_region_close_soon() for each: no DMA
+ * begins any more, and drivers and importers are asked to stop. Then call pp_region_close_until(), which
+ * is pp_region_close() with a deadline in jiffies.
+ */
+void pp_region_close_soon(struct peerpin_region *r);
+void pp_region_close_until(struct peerpin_region *r, unsigned long deadline);
+
 /* the work functions of @stop_work and @work */
 void pp_region_stop_work(struct work_struct *work);
 void pp_region_work(struct work_struct *work);

@@ -10,6 +10,8 @@
 enum {
 	DEVICE = 0,
 	SIZE = 1 << 20,
+	REGIONS = 8,
+	DRAIN_MS = 400,
 };
 
 static int fd, lsi;
@@ -343,6 +345,60 @@ CASE(exit_with_dma_revokes)
 	       "the region of the exited child is not revoked");
 	EXPECT(!core_end(core, 0) && !core_do(core, CORE_CHECK_UNPIN, 0), "end");
 	EXPECT(!core_do(core, CORE_CHECK_DETACH, DEVICE), "detach");
+	EXPECT_CLEAN();
+}
+
+/* ---- exit with many regions whose DMA does not end ---------------------------------------- */
+
+static int cores[REGIONS];
+static uint64_t *exiting;	/* shared with the child */
+
+static int exit_with_many_regions(void)
+{
+	int file = pin_open(), ret = file < 0;
+	struct peerpin_pin pin;
+
+	for (unsigned int i = 0; i < REGIONS && !ret; i++)
+		ret = pin_by(file, (uintptr_t)memory_new(), SIZE, PEERPIN_PROVIDER_HOST, &pin) ||
+		      core_get(cores[i], file, pin.out_region) || core_do(cores[i], CORE_CHECK_ATTACH, DEVICE) ||
+		      core_begin(cores[i], DEVICE, 0, 0, SIZE);
+	*exiting = now_ns();
+	return ret;
+}
+
+static int set_drain_timeout(unsigned int ms)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", ms);
+	return module_set("peerpin/parameters/drain_timeout_ms", text);
+}
+
+static void end_many(void)
+{
+	for (unsigned int i = 0; i < REGIONS; i++) {
+		EXPECT(core_stale(cores[i], 0) == 1, "region %u is not revoked", i);
+		EXPECT(!core_end(cores[i], 0) && !core_do(cores[i], CORE_CHECK_DETACH, DEVICE) &&
+		       !core_do(cores[i], CORE_CHECK_PUT, 0), "region %u", i);
+		close(cores[i]);
+	}
+}
+
+/* The parent's files keep the DMA. If each region waited alone, the exit would take REGIONS * DRAIN_MS. */
+CASE(exit_waits_one_drain_timeout)
+{
+	uint64_t took;
+
+	exiting = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (unsigned int i = 0; i < REGIONS; i++)
+		cores[i] = core_open();
+	EXPECT(!set_drain_timeout(DRAIN_MS), "drain_timeout_ms");
+	EXPECT(emu_in_child(exit_with_many_regions) == 0, "child");
+	took = (now_ns() - *exiting) / 1000000;
+	EXPECT(!set_drain_timeout(1000), "drain_timeout_ms");
+	end_many();
+	CHECK_CASE();
+	EXPECT(took < REGIONS * DRAIN_MS / 2, "%lu ms for %d regions", took, REGIONS);
 	EXPECT_CLEAN();
 }
 
