@@ -66,7 +66,10 @@ static bool host_takes_pages(const struct mmu_notifier_range *range)
 	       range->event == MMU_NOTIFY_RELEASE;
 }
 
-/* The caller holds mmap_lock, i_mmap_rwsem or a page lock: do not wait, do not allocate. */
+/*
+ * The caller holds mmap_lock, i_mmap_rwsem or a page lock: do not wait, do not allocate. The kernel
+ * calls this for each of the, say, 100,000 pins of a range without rescheduling, so do it here.
+ */
 static bool host_invalidate(struct mmu_interval_notifier *notifier,
 			    const struct mmu_notifier_range *range,
 			    unsigned long seq)
@@ -82,6 +85,8 @@ static bool host_invalidate(struct mmu_interval_notifier *notifier,
 	spin_unlock(&p->lock);
 	if (revoke)
 		pp_revoke_soon(p->cookie);
+	if (mmu_notifier_range_blockable(range))
+		cond_resched();
 	return true;
 }
 

@@ -249,6 +249,7 @@ static void file_show_regions(struct seq_file *m, struct pp_file *f)
 		bytes += pp_region_is_live(r) ? r->length : 0;
 		count++;
 		pp_region_put(r);
+		cond_resched();
 	}
 	seq_printf(m, "peerpin-regions:\t%lu\npeerpin-bytes:\t%llu\n", count,
 		   bytes);

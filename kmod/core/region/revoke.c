@@ -88,16 +88,24 @@ bool pp_region_withdraw_all(struct list_head *going)
 	unsigned long deadline;
 	bool gone = true;
 
-	list_for_each_entry(r, going, going)
+	list_for_each_entry(r, going, going) {
 		pp_region_end(r, PP_REVOKED);
-	list_for_each_entry(r, going, going)
+		cond_resched();
+	}
+	list_for_each_entry(r, going, going) {
 		pp_region_stop(r);
+		cond_resched();
+	}
 	deadline = pp_revoke_deadline();
-	list_for_each_entry(r, going, going)
+	list_for_each_entry(r, going, going) {
 		region_revoke(r, deadline, true, start);
+		cond_resched();
+	}
 	deadline = pp_revoke_deadline();
-	list_for_each_entry_safe(r, next, going, going)
+	list_for_each_entry_safe(r, next, going, going) {
 		gone &= going_forget(r, deadline);
+		cond_resched();
+	}
 	return gone;
 }
 
