@@ -9,6 +9,7 @@
 
 enum {
 	ROUNDS = 101,
+	PEERS = 8,
 	LENGTH = 8 << 20,
 	END_MS = 2,
 	TIMEOUT_MS = 200,
@@ -40,7 +41,7 @@ static CUdeviceptr make_busy(struct peer_bench *c)
 	c->fd = fd;
 	c->regions = (uintptr_t)&pin.out_region;
 	c->count = 1;
-	c->peers = PEER_BENCH_PEERS;
+	c->peers = PEERS;
 	peer_call(peer, *c, PEER_BENCH_ATTACH);
 	peer_call(peer, *c, PEER_BENCH_HOLD);
 	return memory;
@@ -90,7 +91,7 @@ CASE(free_returns_soon_after_the_dma)
 	}
 	median = bench_median(ns, ROUNDS);
 	printf("free after the end of the DMA, %d devices attached: median %lu ns, longest %lu ns of %d\n",
-	       PEER_BENCH_PEERS, median, ns[ROUNDS - 1], ROUNDS);
+	       PEERS, median, ns[ROUNDS - 1], ROUNDS);
 	CLAIM(.what = "free after the end of the DMA", .of = "8 devices attached", .ours = median,
 	      .most = iommu_is_emulated() ? 0 : MS);
 }

@@ -21,7 +21,7 @@ static struct peerpin_peer *peers[PEER_BENCH_PEERS];
 static struct peerpin_dma dma;
 static atomic_t held = ATOMIC_INIT(0);
 static unsigned int end_ms;
-static u64 ended_at;
+static u64 ended_at, unregistering_at, stop_ns;
 
 static void bench_end_dma(struct work_struct *work)
 {
@@ -34,6 +34,7 @@ static DECLARE_DELAYED_WORK(end_work, bench_end_dma);
 
 static void bench_stop(void *data, struct peerpin_attach *attach)
 {
+	stop_ns = ktime_get_ns() - unregistering_at;
 	if (end_ms)
 		schedule_delayed_work(&end_work, msecs_to_jiffies(end_ms));
 }
@@ -42,10 +43,28 @@ static const struct peerpin_peer_ops bench_ops = {
 	.stop = bench_stop,
 };
 
+static int bench_register(unsigned int i)
+{
+	struct peerpin_peer *peer = peerpin_peer_register(&chip->dev, &bench_ops, NULL);
+
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	peers[i] = peer;
+	return 0;
+}
+
+static void bench_unregister(unsigned int i)
+{
+	unregistering_at = ktime_get_ns();
+	if (peers[i])
+		peerpin_peer_unregister(peers[i]);
+	peers[i] = NULL;
+}
+
 static struct peerpin_attach *bench_find(struct peerpin_peer *peer, int fd,
 					 u32 id)
 {
-	struct peerpin_region *region = peerpin_region_get(fd, id);
+	struct peerpin_region *region = peer ? peerpin_region_get(fd, id) : ERR_PTR(-ENXIO);
 	struct peerpin_attach *attach;
 
 	if (IS_ERR(region))
@@ -75,7 +94,7 @@ static int bench_attach(struct peer_bench *c, const u32 *regions)
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < c->count && !ret; i++)
+	for (i = 0; i < c->count && !ret; i++, cond_resched())
 		ret = bench_attach_one(c, regions[i]);
 	c->out_ns = ktime_get_ns() - start;
 	return ret;
@@ -105,6 +124,22 @@ static int bench_end(struct peer_bench *c)
 	bench_end_dma(NULL);
 	c->out_ns = ended_at;
 	return 0;
+}
+
+/* A peer that could not be registered again is NULL. */
+static int bench_renew(struct peer_bench *c)
+{
+	u64 start = ktime_get_ns();
+	int ret = 0;
+	unsigned int i;
+
+	for (i = 0; i < c->peers; i++)
+		bench_unregister(i);
+	c->out_ns = ktime_get_ns() - start;
+	c->out_stop_ns = stop_ns;
+	for (i = 0; i < c->peers && !ret; i++)
+		ret = bench_register(i);
+	return ret;
 }
 
 /* ---- transfers --------------------------------------------------------------------- */
@@ -213,6 +248,8 @@ static int bench_op(struct peer_bench *c, const u32 *regions)
 		return bench_hold(c, regions[0]);
 	case PEER_BENCH_END:
 		return bench_end(c);
+	case PEER_BENCH_RENEW:
+		return bench_renew(c);
 	default:
 		return -EINVAL;
 	}
@@ -266,27 +303,22 @@ static struct miscdevice bench_misc = {
 	.fops = &bench_fops,
 };
 
-static void bench_unregister(void)
+static void bench_unregister_all(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < PEER_BENCH_PEERS; i++)
-		if (peers[i])
-			peerpin_peer_unregister(peers[i]);
+		bench_unregister(i);
 }
 
-static int bench_register(void)
+static int bench_register_all(void)
 {
-	struct peerpin_peer *peer;
 	unsigned int i;
+	int ret = 0;
 
-	for (i = 0; i < PEER_BENCH_PEERS; i++) {
-		peer = peerpin_peer_register(&chip->dev, &bench_ops, NULL);
-		if (IS_ERR(peer))
-			return PTR_ERR(peer);
-		peers[i] = peer;
-	}
-	return 0;
+	for (i = 0; i < PEER_BENCH_PEERS && !ret; i++)
+		ret = bench_register(i);
+	return ret;
 }
 
 static int __init bench_init(void)
@@ -297,12 +329,12 @@ static int __init bench_init(void)
 			      PCI_DEVICE_ID_LSI_53C895A, NULL);
 	if (!chip)
 		return -ENODEV;
-	ret = bench_register();
+	ret = bench_register_all();
 	if (!ret)
 		ret = misc_register(&bench_misc);
 	if (!ret)
 		return 0;
-	bench_unregister();
+	bench_unregister_all();
 	pci_dev_put(chip);
 	return ret;
 }
@@ -312,7 +344,7 @@ static void __exit bench_exit(void)
 	misc_deregister(&bench_misc);
 	cancel_delayed_work_sync(&end_work);
 	bench_end_dma(NULL);
-	bench_unregister();
+	bench_unregister_all();
 	pci_dev_put(chip);
 }
 

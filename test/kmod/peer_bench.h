@@ -9,12 +9,17 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-enum { PEER_BENCH_PEERS = 8 };
+enum { PEER_BENCH_PEERS = 64 };
 
 enum peer_bench_op {
 	PEER_BENCH_ATTACH,	/* attach each of @regions to the first @peers peers; @out_ns: duration */
 	PEER_BENCH_HOLD,	/* begin a DMA on the first region and the last peer */
 	PEER_BENCH_END,		/* end the DMA, if stop() did not end it; @out_ns: time of the end */
+	/*
+	 * unregister the first @peers peers (@out_ns: duration), and register them again. A DMA that HOLD has begun
+	 * must end by stop(); @out_stop_ns: time from the begin of its peer's unregistration to stop()
+	 */
+	PEER_BENCH_RENEW,
 	/*
 	 * @rounds transfers by the first peer on the first region, as fast as possible, beside other calls;
 	 * @out_ns: duration. TRANSFER: begin, next and end. LOOK_UP: the region and the attachment are
@@ -46,6 +51,7 @@ struct peer_bench {
 	__u32 end_ms;
 	__u32 rounds;
 	__aligned_u64 out_ns;
+	__aligned_u64 out_stop_ns;
 };
 
 #define PEER_BENCH_IOC _IOWR(0xBC, 0x20, struct peer_bench)
