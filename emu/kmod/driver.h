@@ -3,6 +3,7 @@
  * The version of NVIDIA's driver that the emulator plays: the module parameter driver_version.
  *
  *	before 570	get_pages_persistent() refuses every flag with -EINVAL
+ *			get_pages() of an unaligned range leaves a pointer to a freed table
  *	before 580	page tables have version 0x10002, without flags
  *			get_rsync_registers() checks its argument
  *			an importer of dma-bufs that cannot reach peers fails when it maps, not when it attaches

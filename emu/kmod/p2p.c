@@ -5,6 +5,7 @@
  */
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/mm.h>
 
 #include <nv-p2p.h>
 
@@ -31,23 +32,39 @@ int nvidia_p2p_destroy_mapping(uint64_t p2p_token)
 }
 EMUGPU_EXPORT(nvidia_p2p_destroy_mapping);
 
-/* First check of both get_pages functions */
-static int check_range(const struct emugpu_pin_request *request)
-{
-	atomic64_inc(&emugpu_counters.get_calls);
-	if (!((request->va | request->length) % EMUGPU_PAGE_SIZE))
-		return 0;
-	emugpu_violation(EMUGPU_RULE_UNALIGNED, request->caller);
-	return -EINVAL;
-}
-
-/* A poisoned table for a call that emugpu_api_check_caller() refuses. Such a call makes no pin, hence no tombstone. */
+/* A poisoned table for a call that fails before there is a pin. Such a call leaves no tombstone. */
 static struct nvidia_p2p_page_table *table_of_none(void)
 {
 	static struct nvidia_p2p_page_table table;
 
 	emugpu_poison(&table, sizeof(table));
 	return &table;
+}
+
+/*
+ * First check of both get_pages functions. NVIDIA's driver since 570 has this check, too. Older drivers fail later,
+ * when they have stored the address of a table that they free.
+ */
+static int check_range(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table)
+{
+	atomic64_inc(&emugpu_counters.get_calls);
+	if (!((request->va | request->length) % EMUGPU_PAGE_SIZE))
+		return 0;
+	emugpu_violation(EMUGPU_RULE_UNALIGNED, request->caller);
+	if (!emugpu_driver_since(570))
+		*page_table = table_of_none();
+	return -EINVAL;
+}
+
+/*
+ * Before NVIDIA's driver looks for the memory, it allocates a list with 8 bytes for each page. It counts the pages in
+ * 32 bits. So a huge length, like that of a range that ends before it begins, is -ENOMEM.
+ */
+static bool list_fits(u64 length)
+{
+	u64 bytes = (u64)(u32)(length / EMUGPU_PAGE_SIZE) * sizeof(u64);
+
+	return bytes >> PAGE_SHIFT <= totalram_pages();
 }
 
 /*
@@ -61,6 +78,8 @@ static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p
 	struct emugpu_pin *pin;
 	int err = emugpu_api_check_caller();
 
+	if (!err && !list_fits(request->length))
+		err = -ENOMEM;
 	*page_table = err ? table_of_none() : NULL;
 	if (err)
 		return err;
@@ -91,13 +110,15 @@ int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 	};
 	int err;
 
-	if (!page_table)
-		return -EINVAL;
 	if (!free_callback) {
 		emugpu_violation(EMUGPU_RULE_NO_CALLBACK, EMUGPU_CALLER);
 		return -EINVAL;
 	}
-	err = check_range(&request);
+	if (!page_table) {
+		emugpu_violation(EMUGPU_RULE_NULL_RESULT, EMUGPU_CALLER);
+		return -EINVAL;
+	}
+	err = check_range(&request, page_table);
 	if (err)
 		return err;
 	return get_pages(&request, page_table, EMUGPU_EVENT_PIN);
@@ -117,9 +138,11 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 
 	if (flags && !emugpu_driver_since(570))
 		return -EINVAL;
-	if (!page_table)
+	if (!page_table) {
+		emugpu_violation(EMUGPU_RULE_NULL_RESULT, EMUGPU_CALLER);
 		return -EINVAL;
-	err = check_range(&request);
+	}
+	err = check_range(&request, page_table);
 	if (err)
 		return err;
 	if (flags & ~NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING)

@@ -98,6 +98,8 @@ static const char *const rules[EMUGPU_RULES] = {
 		"dma-mapped-after-callback: a driver's own DMA mapping that outlived the free callback of its memory (11.3)",
 	[EMUGPU_RULE_DMA_BEFORE_FENCE] =
 		"dma-before-fence: DMA to a dma-buf before the fences of its exporter had signaled",
+	[EMUGPU_RULE_NULL_RESULT] =
+		"null-result: get_pages without a place for the page table, which crashes",
 };
 
 struct entry {

@@ -75,6 +75,7 @@ static const struct rule rules[] = {
 	{ "no-peer2peer", "", SEVERITY_CONTRACT, "a dynamic importer of GPU memory did not set allow_peer2peer",
 	  TRIES_IMPORT },
 	{ "no-callback", "11.3", SEVERITY_CONTRACT, "get_pages without a free callback", TRIES_PIN },
+	{ "null-result", "", SEVERITY_CONTRACT, "get_pages without a place for the page table, which crashes", TRIES_PIN },
 	{ "unaligned", "12.2", SEVERITY_CONTRACT, "an address or a length is not a multiple of the GPU's page size",
 	  TRIES_PIN },
 	{ "unknown-flags", "ch. 10", SEVERITY_CONTRACT, "get_pages_persistent with flags that do not exist",

@@ -17,6 +17,8 @@
 #define VA (1ull << 33)
 #define PAGE ((uint64_t)EMUGPU_PAGE_SIZE)
 #define BLOCK ((uint64_t)EMUGPU_BLOCK_SIZE)
+#define POISON 0x6b6b6b6bu
+#define KEPT P2P_CHECK_UNTOUCHED
 #define ENOTSUPP 524
 
 enum { FORCE_BAR1 = 1, UNKNOWN_FLAG = 2 };
@@ -26,6 +28,7 @@ enum { FORCE_BAR1 = 1, UNKNOWN_FLAG = 2 };
  * @text: version in sysfs and of NVML
  * @cuda: version of CUDA
  * @table: version of page tables
+ * @unaligned: what get_pages() of an unaligned address leaves: no pointer, or one to freed memory
  * @rsync: nvidia_p2p_get_rsync_registers(NULL)
  * @force: FORCE_BAR1, the GPU is not coherent
  * @force_coherent: FORCE_BAR1, the GPU is coherent
@@ -39,24 +42,25 @@ static const struct row {
 	unsigned int branch;
 	const char *text;
 	int cuda;
-	unsigned int table;
+	unsigned int table, unaligned;
 	int rsync;
 	int force, force_coherent, unknown;
 	int importer;
 	CUresult pcie;
 	int mmap, mmap_coherent;
 } rows[] = {
-	{ 535, "535.288.01", 12020, 0x10002, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -ENOMEM, CUDA_ERROR_INVALID_VALUE,
-	  -ENOTSUPP, -ENOTSUPP },
-	{ 550, "550.163.01", 12040, 0x10002, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -ENOMEM, CUDA_ERROR_INVALID_VALUE,
-	  -ENOTSUPP, -ENOTSUPP },
-	{ 570, "570.211.01", 12080, 0x10002, -EINVAL, -ENOTSUPP, 0, 0, -ENOMEM, CUDA_ERROR_NOT_SUPPORTED,
-	  -ENOTSUPP, -ENOTSUPP },
-	{ 580, "580.65.06", 13000, 0x20000, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP, CUDA_ERROR_NOT_SUPPORTED,
-	  -ENOTSUPP, 0 },
-	{ 595, "595.45.04", 13020, 0x20000, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP, CUDA_ERROR_NOT_SUPPORTED,
-	  -ENOTSUPP, 0 },
-	{ 610, "610.43.02", 13030, 0x20000, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP, CUDA_ERROR_NOT_SUPPORTED, 0, 0 },
+	{ 535, "535.288.01", 12020, 0x10002, POISON, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -ENOMEM,
+	  CUDA_ERROR_INVALID_VALUE, -ENOTSUPP, -ENOTSUPP },
+	{ 550, "550.163.01", 12040, 0x10002, POISON, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -ENOMEM,
+	  CUDA_ERROR_INVALID_VALUE, -ENOTSUPP, -ENOTSUPP },
+	{ 570, "570.211.01", 12080, 0x10002, KEPT, -EINVAL, -ENOTSUPP, 0, 0, -ENOMEM,
+	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, -ENOTSUPP },
+	{ 580, "580.65.06", 13000, 0x20000, KEPT, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP,
+	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, 0 },
+	{ 595, "595.45.04", 13020, 0x20000, KEPT, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP,
+	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, 0 },
+	{ 610, "610.43.02", 13030, 0x20000, KEPT, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP,
+	  CUDA_ERROR_NOT_SUPPORTED, 0, 0 },
 };
 
 static int fd, check, importer;
@@ -124,6 +128,17 @@ static unsigned int table_version(void)
 	struct p2p_check_call pin = { .va = VA, .length = PAGE };
 
 	if (call(P2P_CHECK_GET, pin) || ioctl(check, P2P_CHECK_TABLE, &table) || call(P2P_CHECK_PUT, pin))
+		return 0;
+	return table.out_version;
+}
+
+/* Version of the table that a failed pin at an unaligned address leaves; 0: the pin did not fail as it must */
+static unsigned int table_of_unaligned(void)
+{
+	struct p2p_check_table table = { .slot = 0 };
+	struct p2p_check_call pin = { .va = VA + 4096, .length = PAGE };
+
+	if (call(P2P_CHECK_GET, pin) != -EINVAL || ioctl(check, P2P_CHECK_TABLE, &table))
 		return 0;
 	return table.out_version;
 }
@@ -218,6 +233,7 @@ static void look_at_discrete(const struct row *row)
 	read_text(text, sizeof(text));
 	EXPECT(!strcmp(text, row->text), "version %s", text);
 	EXPECT(table_version() == row->table, "table %#x", table_version());
+	EXPECT(table_of_unaligned() == row->unaligned, "unaligned: table %#x", table_of_unaligned());
 	EXPECT(rsync_registers(P2P_CHECK_NULL_RESULT) == row->rsync, "rsync: %d", rsync_registers(P2P_CHECK_NULL_RESULT));
 	EXPECT(rsync_registers(0) == -ENODEV, "rsync: %d", rsync_registers(0));
 	EXPECT(pin_with(FORCE_BAR1) == row->force, "FORCE_BAR1: %d", pin_with(FORCE_BAR1));

@@ -26,7 +26,7 @@ CASE(null_result_is_einval)
 	one_block();
 	CHECK_CASE();
 	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_NULL_RESULT) == -EINVAL, "pinned");
-	EXPECT_NO_BREACH(fd);
+	EXPECT_BROKE(fd, EMUGPU_RULE_NULL_RESULT, 1);
 	free_one();
 }
 
@@ -111,7 +111,8 @@ CASE(range_past_its_block_is_einval)
 	EXPECT(get(0, VA + BLOCK - PAGE, 2 * PAGE) == -EINVAL, "into the next");
 	EXPECT(get(0, VA, 2 * BLOCK) == -EINVAL, "two blocks");
 	EXPECT(get(0, VA + BLOCK, BLOCK + PAGE) == -EINVAL, "past the last block");
-	EXPECT(get(0, VA, -PAGE) == -EINVAL, "length that overflows");
+	EXPECT(get(0, VA, -PAGE) == -ENOMEM && version(0) == POISON, "length that overflows");
+	EXPECT(get(0, VA, 1ull << 48) == -EINVAL, "length whose number of pages overflows");
 	EXPECT(get(0, -PAGE, 2 * PAGE) == -EINVAL, "range that overflows");
 	EXPECT(get(0, VA, BLOCK) == 0 && put(0) == 0, "the block itself");
 	free_both();

@@ -86,6 +86,7 @@ CASE(unaligned_is_einval)
 	EXPECT_NO_BREACH(fd);
 	EXPECT(get_persistent(0, VA, 0) == -EINVAL, "length 0");
 	EXPECT(get_persistent(0, VA, BLOCK + PAGE) == -EINVAL, "past the block");
+	EXPECT(get_persistent(0, VA, -PAGE) == -ENOMEM, "length that overflows");
 	EXPECT_NO_BREACH(fd);
 	free_one();
 }
@@ -118,10 +119,12 @@ CASE(force_bar1_mapping_is_enotsupp)
 
 CASE(persistent_null_result_is_einval)
 {
+	rules_watch(fd);
 	one_block();
 	CHECK_CASE();
 	EXPECT(call(P2P_CHECK_GET_PERSISTENT, (struct p2p_check_call){ .va = VA, .length = PAGE,
 			.flags = P2P_CHECK_NULL_RESULT }) == -EINVAL, "get");
+	EXPECT_BROKE(fd, EMUGPU_RULE_NULL_RESULT, 1);
 	free_one();
 }
 
