@@ -93,6 +93,7 @@ check-full:
 	@scripts/deps 6.1-arm64
 	@scripts/soft-roce $(KERNEL) || true
 	@scripts/prometheus || true
+	@scripts/nvidia $(KERNEL) || true
 	+@$(build)
 	@KERNEL=$(KERNEL) test/run --full
 	+@! scripts/kernel --cached debug || $(MAKE) --no-print-directory check-debug LINES='core judge'

@@ -289,7 +289,9 @@ static int look_at_table(struct slot *slot, struct p2p_check_table *look)
 		return -EBADSLT;
 	look->out_page_size = table->page_size;
 	look->out_entries = table->entries;
+#ifdef NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE	/* NVIDIA's header since 580 */
 	look->out_flags = table->flags;
+#endif
 	memcpy(look->out_uuid, table->gpu_uuid, sizeof(look->out_uuid));
 	look->out_phys = table->pages[look->page]->physical_address;
 	if (slot->maps[look->map])
@@ -431,10 +433,13 @@ static int check_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Maps physical memory, as a driver that does not unmap it in its callback. */
+/*
+ * Maps physical memory, as a driver that does not unmap it in its callback. io_remap_pfn_range() needs a symbol for GPL
+ * modules, which a module that uses NVIDIA's proprietary driver does not get.
+ */
 static int check_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	return io_remap_pfn_range(vma, vma->vm_start, vma->vm_pgoff, vma->vm_end - vma->vm_start, vma->vm_page_prot);
+	return remap_pfn_range(vma, vma->vm_start, vma->vm_pgoff, vma->vm_end - vma->vm_start, vma->vm_page_prot);
 }
 
 static const struct file_operations check_fops = {

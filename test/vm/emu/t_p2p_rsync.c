@@ -200,4 +200,10 @@ CASE(removal_without_unregister_is_reported)
 	EXPECT(unregister_with(RSYNC_CHECK_VALID) == 0, "unregister");
 }
 
+/* NVIDIA's driver warns, too: test/host/real_nvidia. */
+CASE_BY_NAME(unregister_of_null_warns)
+{
+	EXPECT(unregister_with(RSYNC_CHECK_NULL) == 0, "unregister");
+}
+
 VMTEST_MAIN
