@@ -8,9 +8,9 @@
 
 enum { SMALL = 64 << 10, LARGE = 8 << 20, ROUNDS = 15 };
 
-/* The first two kinds have the values of enum way. */
-enum kind { POINTER = BY_POINTER, DMABUF = BY_CUDA_DMABUF, HOST, KINDS };
+enum kind { POINTER, DMABUF, HOST, KINDS };
 
+static const enum way ways[HOST] = { BY_POINTER, BY_CUDA_DMABUF };
 static const char *const names[KINDS] = { "by pointer", "by dma-buf", "host memory" };
 
 /** struct side - memory of one end of the connection */
@@ -49,8 +49,8 @@ CASE(there_is_an_adapter)
 	bench_need(cu_start(0) != NULL, "CUDA", ENODEV);
 	bench_need(!loop_open(&loop), "RDMA adapter", ENODEV);
 	for (kind = 0; kind < HOST; kind++) {
-		open_gpu(&from[kind], kind);
-		open_gpu(&to[kind], kind);
+		open_gpu(&from[kind], ways[kind]);
+		open_gpu(&to[kind], ways[kind]);
 	}
 	open_host(&from[HOST]);
 	open_host(&to[HOST]);
