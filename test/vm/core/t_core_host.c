@@ -348,7 +348,7 @@ CASE(exit_with_dma_revokes)
 	EXPECT_CLEAN();
 }
 
-/* ---- exit with many regions whose DMA does not end ---------------------------------------- */
+/* ---- a process exits while devices use each of its regions --------------------------------- */
 
 static int cores[REGIONS];
 static uint64_t *exiting;	/* shared with the child */

@@ -98,10 +98,7 @@ static inline void vmtest_end(enum vmtest_result result, const char *format, ...
 			return; \
 	} while (0)
 
-/*
- * The rounds or seconds of a race: @n, or a quarter, at least 1, if SHORT is in the environment: in `make check`.
- * A race of threads seldom finds in its last rounds what its first rounds missed.
- */
+/* The rounds or seconds of a race: @n, or a quarter of it, at least 1, if SHORT is in the environment (`make check`) */
 static inline int vmtest_rounds(int n)
 {
 	return getenv("SHORT") ? (n + 3) / 4 : n;
