@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Functions of libfabric that a program calls before its first cache exists. The import must come after
- * fi_getinfo(), which initializes libfabric, and before fi_domain(), which makes a cache. A program that
- * imports a monitor itself calls fi_open() first.
+ * fi_getinfo(), which initializes libfabric, and before fi_domain(), which makes a cache. fi_open() is among
+ * these functions, because a program that imports a monitor of its own begins with fi_open("mr_cache").
  *
- * They have libfabric's symbol versions: the dynamic loader takes no other for a reference with a version.
+ * The functions have libfabric's symbol versions, because the dynamic loader binds a reference with a version
+ * only to a symbol of this version.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,8 @@
  * Functions of libibverbs that register memory. UCX registers host memory by them, so the library learns the
  * ranges of UCX's caches.
  *
- * They have libibverbs' symbol versions: the dynamic loader takes no other for a reference with a version.
+ * The functions have libibverbs' symbol versions, because the dynamic loader binds a reference with a version only to
+ * a symbol of this version.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,8 +53,8 @@ static void say_unwatched(int error, const struct pp_why *why)
 }
 
 /*
- * Returns whether *@watched is a watch. GPU memory cannot be watched; libpeerpin-hook tells of its free. An address
- * without memory cannot be registered either.
+ * Returns whether *@watched is a watch. Does not warn for GPU memory, whose free libpeerpin-hook reports, and for an
+ * address without memory, which cannot be registered either.
  */
 static bool begin(const void *addr, size_t length, struct pp_watched *watched)
 {

@@ -15,11 +15,11 @@
 #include "ucm.h"
 
 /*
- * ucm_vm_munmap(): calls the handlers of the event "memory is unmapped". UCX's registration caches remove the
- * range then, host or GPU memory. The function unmaps nothing.
+ * ucm_vm_munmap(): calls the handlers of the event "memory is unmapped". Then UCX's registration caches remove the
+ * range, of host or GPU memory. The function unmaps nothing.
  *
- * ucm_set_external_event() is not called: it would make UCX install no interception of its own, which
- * tells of most frees of host memory before they happen.
+ * This library does not call ucm_set_external_event(), because UCX would then install no interception of its own.
+ * That interception reports most frees of host memory before they happen.
  */
 static void (*unmapped)(void *addr, size_t length);
 
@@ -35,7 +35,7 @@ static void *notify(void *unused)
 		count = pp_ranges_changed(ranges);
 		for (i = 0; i < count; i++) {
 			unmapped((void *)(uintptr_t)ranges[i].start, pp_range_length(&ranges[i]));
-			pp_debug("UCX: told of changed memory at 0x%llx, %llu bytes", (unsigned long long)ranges[i].start,
+			pp_debug("UCX: reported memory at 0x%llx, %llu bytes", (unsigned long long)ranges[i].start,
 				 (unsigned long long)pp_range_length(&ranges[i]));
 		}
 	}
@@ -65,10 +65,10 @@ static void subscribe(void)
 	*(void **)&hook_add = dlsym(RTLD_DEFAULT, "pp_hook_add");
 	ret = hook_add ? hook_add(gone, NULL) : 0;
 	if (ret)
-		fprintf(stderr, "libpeerpin-ucm: UCX is not told of freed GPU memory: %s; name libpeerpin-hook.so.1 first in LD_PRELOAD\n",
+		fprintf(stderr, "libpeerpin-ucm: frees of GPU memory are not reported to UCX: %s; name libpeerpin-hook.so.1 first in LD_PRELOAD\n",
 			strerror(-ret));
 	else if (!hook_add)
-		pp_debug("UCX: libpeerpin-hook.so.1 is not loaded: not told of freed GPU memory");
+		pp_debug("UCX: frees of GPU memory are not reported, because libpeerpin-hook.so.1 is not loaded");
 }
 
 static int watch_host(void)
@@ -87,7 +87,7 @@ static void begin_once(void)
 
 	watches = !ret;
 	if (ret)
-		fprintf(stderr, "libpeerpin-ucm: UCX is not told of freed host memory: /dev/peerpin: %s; type: peerpin doctor\n",
+		fprintf(stderr, "libpeerpin-ucm: frees of host memory are not reported to UCX: /dev/peerpin: %s; type: peerpin doctor\n",
 			strerror(-ret));
 	subscribe();
 }

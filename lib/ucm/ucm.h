@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libucm, the part of UCX that tells its registration caches of freed memory. libpeerpin-ucm does not link it. */
+/* libucm, the part of UCX that reports freed memory to the registration caches. libpeerpin-ucm does not link it. */
 #ifndef PP_UCM_H
 #define PP_UCM_H
 

@@ -104,7 +104,7 @@ static const struct example {
 	{ .maps = UCX CUDA HOOK, .files = { RDMA },
 	  .come = "OK process it uses UCX\nWARN ucx-monitor UCX intercepts\nWARN ucx-gpu UCX intercepts\n" },
 	{ .maps = UCX CUDA HOOK UCM NODE, .files = { RDMA }, .thread = "peerpin-ucm",
-	  .come = "OK process it uses UCX\nOK ucx-monitor UCX intercepts\nOK ucx-gpu libpeerpin-hook tells UCX\n" },
+	  .come = "OK process it uses UCX\nOK ucx-monitor UCX intercepts\nOK ucx-gpu libpeerpin-hook reports frees\n" },
 	{ .maps = UCX CUDA UCM NODE, .files = { RDMA }, .thread = "peerpin-ucm",
 	  .come = "OK process it uses UCX\nOK ucx-monitor UCX intercepts\nWARN ucx-gpu UCX intercepts\n",
 	  .type = "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 COMMAND" },

@@ -103,7 +103,7 @@ CASE(absent_device_is_named)
 	EXPECT(!rename("/dev/peerpin", "/dev/peerpin.away"), "rename");
 	status = run(OURS, "gpu 10");
 	EXPECT(!rename("/dev/peerpin.away", "/dev/peerpin"), "rename back");
-	EXPECT(!status && strstr(output, "libpeerpin-ucm: UCX is not told of freed host memory: /dev/peerpin: ") &&
+	EXPECT(!status && strstr(output, "libpeerpin-ucm: frees of host memory are not reported to UCX: /dev/peerpin: ") &&
 	       strstr(output, "; type: peerpin doctor\n") && strstr(output, "0 stale of 10\n"), "status %#x: %s", status, output);
 }
 

@@ -145,7 +145,7 @@ static void check_ucx_gpu(const struct process *p, struct report *r)
 	if (!p->maps[MAP_CUDA] || !p->files[FILE_RDMA])
 		return;
 	if (p->maps[MAP_PEERPIN_UCM] && p->maps[MAP_PEERPIN_HOOK])
-		ok(p, r, "libpeerpin-hook tells UCX before GPU memory is freed");
+		ok(p, r, "libpeerpin-hook reports frees of GPU memory to UCX before they happen");
 	else
 		warn(p, r, "UCX intercepts frees of GPU memory itself, and misses those of a CUDA runtime that is linked statically",
 		     ADVISE_UCM);
