@@ -138,8 +138,9 @@ static const struct peerpin_peer_ops reg_peer_ops = {
 /* ---- pinning ----------------------------------------------------------------- */
 
 /*
- * The answer to a registration for which there is no memory. It is never freed. If the range were not
- * taken, the next client would pin it, and that client makes another kind of pin.
+ * What acquire returns if there is no memory for a struct ibpeer_reg; never freed. ibpeer_reg_name() then
+ * fails with -ENOMEM. If acquire refused the range instead, the InfiniBand core would ask the next client,
+ * which makes the other kind of pin.
  */
 static struct ibpeer_reg reg_no_memory = {
 	.ref = KREF_INIT(1),
@@ -152,7 +153,7 @@ static struct ibpeer_reg *reg_refused(void)
 	return &reg_no_memory;
 }
 
-/* -ENOMEM: no memory, or no BAR1 space. So take the range, for the reason above. */
+/* On -ENOMEM (no memory, or no BAR1 space) takes the range, too: see reg_no_memory. */
 static bool reg_is_ours(const struct peerpin_region *r)
 {
 	return !IS_ERR(r) || PTR_ERR(r) == -ENOMEM;

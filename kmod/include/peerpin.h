@@ -60,9 +60,9 @@ struct peerpin_region;
  * driver or for memory. No timeout bounds @stop: if @stop waits, the freeing thread hangs.
  * The core calls @stop at most once for each attachment, if DMA was in flight just before, or if
  * several processors have begun DMA on the attachment. The core never calls @stop after
- * peerpin_peer_unregister() has returned. A driver that queues requests
- * must call peerpin_dma_begin() and list the request under one lock, which @stop also takes.
- * Otherwise @stop can run between the two, miss the request, and is not called again.
+ * peerpin_peer_unregister() has returned. A driver that queues requests must call
+ * peerpin_dma_begin() and list the request under one lock, which @stop also takes. Otherwise
+ * @stop can run between the two steps and miss the request, and is not called again.
  * Guide 11.3, 12.4: the driver's part of the free callback.
  */
 struct peerpin_peer_ops {

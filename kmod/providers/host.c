@@ -67,8 +67,9 @@ static bool host_takes_pages(const struct mmu_notifier_range *range)
 }
 
 /*
- * The caller holds mmap_lock, i_mmap_rwsem or a page lock: do not wait, do not allocate. The kernel
- * calls this for each of the, say, 100,000 pins of a range without rescheduling, so do it here.
+ * The caller holds mmap_lock, i_mmap_rwsem or a page lock: do not wait for another thread, do not
+ * allocate. The kernel calls this function for each pin of a range, perhaps 100,000 times, and does not
+ * reschedule in between. So reschedule here, if the caller may sleep.
  */
 static bool host_invalidate(struct mmu_interval_notifier *notifier,
 			    const struct mmu_notifier_range *range,
@@ -157,8 +158,8 @@ static bool host_awaits_page(unsigned long addr)
 }
 #else
 /*
- * This kernel does not wait for userfaultfd to fill a page that it pins for long, so wait before. Any
- * signal ends the wait. True: try again
+ * With FOLL_LONGTERM this kernel fails for a page that userfaultfd has not filled yet, and does not wait. So
+ * fault the page in here, which waits until the page is filled. Any signal ends the wait. True: try again
  */
 static bool host_awaits_page(unsigned long addr)
 {

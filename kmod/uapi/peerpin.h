@@ -158,16 +158,16 @@ enum peerpin_reason {
 	PEERPIN_REASON_NONE,
 	/* no host memory that the process may write; with AUTO, no GPU driver pins it either */
 	PEERPIN_REASON_NOT_MAPPED,
-	/* GPU driver: EINVAL: memory freed, managed, of another process, or past one allocation */
+	/* the GPU driver returned EINVAL: memory freed, managed, of another process, or past one allocation */
 	PEERPIN_REASON_VENDOR_REFUSED,
-	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM: no BAR1 space for out_needed bytes */
+	PEERPIN_REASON_NO_BAR1,		/* the GPU driver returned ENOMEM: no BAR1 space for out_needed bytes */
 	PEERPIN_REASON_NO_PROVIDER,	/* no provider for this kind of memory or pin is loaded */
 	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed more bytes */
 	/* too many regions in the file, or in the process (max_process_regions) */
 	PEERPIN_REASON_LIMIT,
 	PEERPIN_REASON_NO_MEMORY,	/* no kernel memory */
 	PEERPIN_REASON_REVOKED,		/* memory freed, or a huge page split, while being pinned */
-	/* any other error of the GPU driver, in errno; from libpeerpin: or of a dma-buf */
+	/* the GPU driver returned another error, see errno; from libpeerpin also: exporting or mapping a dma-buf failed */
 	PEERPIN_REASON_VENDOR_ERROR,
 	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes allows only out_available more bytes */
 	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes allows only out_available more bytes */
@@ -213,9 +213,9 @@ enum peerpin_reason {
  * On failure no region exists. Errors besides the common ones; @out_reason may say more:
  * EINVAL	the range is empty, overflows, is longer than PEERPIN_MMAP_SPAN - 1 MiB, or is not
  *		whole pages within the dma-buf; @fd is not 0 without DMABUF; no loaded provider
- *		can pin it (with AUTO also GPU memory, if its provider is not loaded)
+ *		can pin the range (with AUTO also GPU memory, if its provider is not loaded)
  * EPERM	tokens without CAP_SYS_PTRACE
- * EOPNOTSUPP	no provider for @provider and @flags is loaded, or it cannot make this pin
+ * EOPNOTSUPP	no provider for @provider and @flags is loaded, or the provider cannot make this pin
  * EBADF	@fd is not a dma-buf
  * ENOMEM	no BAR1 space, RLIMIT_MEMLOCK exceeded, or no kernel memory
  * EDQUOT	too many regions, or over max_process_bytes or max_total_bytes

@@ -85,7 +85,7 @@ static void map_begin(struct pp_map *map, struct device *dev, bool page_backed)
 	map->segment = map_segment_size(map);
 }
 
-/* @there: entries at the addresses in @x. False: an IOMMU chooses addresses; count the maximum. */
+/* @there: true: the entries lie at the addresses in @x. False: an IOMMU chooses the addresses; count the maximum */
 static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
 		     bool there)
 {

@@ -35,8 +35,8 @@ struct pp_peer_counts {
  * @users: number of threads that map, unmap or call stop(); peerpin_peer_unregister() waits
  *	until 0
  * @strays: number of unlisted attachments with DMA in flight
- * @attaches, @count: the listed attachments, and their number: a walk of 100,000 would hold @lock for
- *	milliseconds, with interrupts off
+ * @attaches, @count: the listed attachments, and their number. Counting 100,000 attachments in a walk would
+ *	hold @lock for milliseconds, with interrupts off
  * @counts: counts of transfers, one set for each processor
  * @timeouts: waits for DMA that exceeded drain_timeout_ms while this peer had DMA in flight
  * @in_peers: entry in the list of all peers

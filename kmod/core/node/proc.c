@@ -8,7 +8,7 @@
 
 static struct proc_dir_entry *entry;
 
-/* Sums only: no process, no address. All users can read the file. */
+/* Prints sums only, and no process and no address, because all users can read the file. */
 static int counts_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "bytes %llu\n", pp_account_total_bytes());
@@ -17,7 +17,7 @@ static int counts_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-/* Without the file, monitoring has no counts; all else works. */
+/* Ignores a failure: without the file only monitoring lacks its counts. */
 void pp_proc_init(void)
 {
 	entry = proc_create_single("driver/peerpin", 0444, NULL, counts_show);

@@ -12,7 +12,10 @@
 
 static struct kmem_cache *watch_cache;
 
-/* The entry of the table has 24 bytes, the word 4, the owner's pointer of an accounted object 8. */
+/*
+ * peerpin(4) promises at most 128 bytes of kernel memory for a watch. Besides this struct a watch takes 24 bytes
+ * for its entry of the table, 4 for its word, and 8 for the pointer to the memory cgroup.
+ */
 static_assert(sizeof(struct pp_watch) + 24 + 4 + 8 <= 128);
 
 int pp_watch_init(void)
@@ -35,8 +38,8 @@ static bool is_page_memory(const struct vm_area_struct *vma)
 }
 
 /*
- * A watch of an address without memory would never change. Such addresses are a mistake of the
- * caller: addresses of GPU memory, for example, which CUDA reserves without access.
+ * Refuses a range with unmapped addresses, because the word of such a watch would never change. The
+ * caller has made a mistake: for example, CUDA reserves the addresses of GPU memory without access.
  */
 static bool is_mapped(unsigned long start, unsigned long end)
 {
@@ -69,7 +72,7 @@ static int watch_range(const struct peerpin_watch *c, struct interval_tree_node 
 
 /* ---- the file ------------------------------------------------------------------------ */
 
-/* The file's space is that of its first watch, until the file is closed. So it needs no lock. */
+/* The first watch of a file sets @f->space, which does not change before the file is closed. So no lock is needed. */
 static struct pp_space *watch_space(struct pp_file *f)
 {
 	struct pp_space *s = READ_ONCE(f->space), *old;

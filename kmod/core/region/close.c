@@ -25,8 +25,9 @@ static bool region_to_unpin_locked(struct peerpin_region *r)
 }
 
 /*
- * True if no other thread has a reference, or can get a reference: the cookie is erased. Exception: a
- * look-up by id (pp_table_glance()). It gives no pages back, and no use of @r begins.
+ * True if no other thread has a reference. No other thread can get a reference either, because the cookie
+ * is erased. Exception: a look-up by id (pp_table_glance()) may still get a reference. The thread of that
+ * look-up gives no pages back, and begins no use of @r.
  */
 static bool region_is_mine(struct peerpin_region *r)
 {

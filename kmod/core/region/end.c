@@ -76,9 +76,9 @@ void pp_region_stop(struct peerpin_region *r)
 }
 
 /*
- * Waits a grace period of RCU if DMA was counted by each processor alone; @inflight is exact then. This
- * time is no driver's, so it is not part of the time for DMA. The slack is for the last instructions of
- * the RCU callback.
+ * Waits a grace period of RCU if each processor counted its DMA alone; then @inflight is exact. No timeout
+ * bounds this wait, because no driver causes it. If the wait has passed @deadline, returns two jiffies, in which
+ * the RCU callback executes its last instructions.
  */
 static unsigned long region_gather(struct peerpin_region *r, unsigned long deadline)
 {

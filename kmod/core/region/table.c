@@ -196,7 +196,7 @@ struct peerpin_region *pp_table_glance(struct pp_table *t, u32 index)
 	r = table_object(t, index);
 	got = r && pp_region_tryget(r);
 	rcu_read_unlock();
-	/* an ended region may refuse, although the table has a reference */
+	/* tryget also fails for an ended region with a spread count, which the table still contains */
 	return got || !r ? r : pp_table_find(t, index, NULL);
 }
 
