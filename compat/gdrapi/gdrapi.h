@@ -167,12 +167,11 @@ typedef enum gdr_map_flags {
  * mapping. A child of fork() does not inherit the mapping.
  *
  * Memory of a coherent GPU is mapped cached. For GDR_MAP_FLAG_REQ_WC_MAPPING, gdr_map_v2() replaces the
- * pin by one by PCIe (GDR_PIN_FLAG_FORCE_PCIE), if pins are persistent and peerpin.ko makes them. If the kernel
- * refuses to end the replaced pin, the mapping succeeds, and that pin ends at gdr_close().
+ * pin by a pin through PCIe (GDR_PIN_FLAG_FORCE_PCIE), if pins are persistent and peerpin.ko makes them. If
+ * the kernel refuses to end the replaced pin, the mapping succeeds, and the replaced pin ends at gdr_close().
  *
- * Errors: EINVAL the size cannot be mapped, or unknown flag; EAGAIN the pin is
- * already mapped; EOPNOTSUPP this memory cannot be mapped with the requested type; ESTALE the
- * memory was freed; ENOMEM.
+ * Errors: EINVAL the size cannot be mapped, or unknown flag; EAGAIN the pin is already mapped; EOPNOTSUPP
+ * this memory cannot be mapped with the requested type; ESTALE the memory was freed; ENOMEM.
  */
 int gdr_map(gdr_t g, gdr_mh_t handle, void **va, size_t size);
 int gdr_map_v2(gdr_t g, gdr_mh_t handle, void **ptr_va, size_t size, int flags);

@@ -4,8 +4,9 @@
  * bus transaction. A streaming load (MOVNTDQA) fetches the whole line into a buffer,
  * and the buffer serves the other loads of that line. All stores collect in a buffer of
  * one line. Non-temporal stores that fill the buffer at once leave the CPU as one
- * transaction, and do not disturb the caches. AVX-512 is behind SSE4.1, so no CPU chooses it: gdrcopy's
- * authors found SSE4.1 faster on many CPUs. bench/gdrapi measures all variants.
+ * transaction, and do not disturb the caches. In the list AVX-512 comes after SSE4.1, which each CPU with
+ * AVX-512 has. So no CPU uses AVX-512: gdrcopy's authors found SSE4.1 faster on many CPUs. bench/gdrapi
+ * measures all variants.
  */
 #include "stream.h"
 

@@ -11,8 +11,9 @@
  * @least: range to register if @range cannot be registered
  * @range: range to register
  * @whole: @range was grown to a whole allocation: it must not grow further
- * @alone: no entry overlaps @range, so none is replaced. None comes to overlap it before the end of the pin: each other
- *	miss waits for a pending entry in its range, and widens its range by entries that overlap it only
+ * @alone: no entry overlaps @range, so the new entry replaces none. This stays true until the end of the pin: another
+ *	miss whose range overlaps @range finds our pending entry and waits for it. A miss widens its range only by
+ *	entries that overlap the range, so a range that does not overlap @range does not grow over it
  * @search: search for room
  * @timed: read the clock before and after the pin
  * @counts: number of pins that the time of this pin stands for in the statistics; 0: not timed for them

@@ -348,8 +348,8 @@ static unsigned int pick(struct pp_cache *c, struct pp_reader *r, struct pp_entr
 }
 
 /*
- * Memory that was freed stays allocated while its entry is idle, if a tag tells of the free, and its
- * address may never be asked for again. So each miss checks a few entries, all in turn.
+ * If a cache detects frees by a tag, freed memory stays allocated until a hit compares the tag. The program may
+ * never ask for this address again. So each miss checks the tags of a few entries, all entries in turn.
  */
 static void sweep(struct pp_cache *c, struct pp_reader *r)
 {

@@ -37,8 +37,8 @@ static bool take(struct pp_cache *c, uint64_t length)
 }
 
 /*
- * Another thread that finds no room for a moment because of our attempt waits at most for an unpin in progress, and
- * tries again at the end of each unpin.
+ * Before give_back() another thread may find no room because of this attempt. That thread waits for an unpin in
+ * progress, if there is one, and tries again at the end of each unpin.
  */
 static bool take_if_free(struct pp_cache *c, uint64_t length)
 {

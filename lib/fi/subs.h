@@ -9,7 +9,7 @@
  * and each unsubscription has removed one entry, and notify() removes all.
  *
  * libfabric holds one lock (mm_lock) around all calls of add(), remove(), valid() and clear(). The
- * other functions are for the notifying thread, which does not hold it.
+ * other functions are for the notifying thread, which does not hold mm_lock.
  */
 #ifndef PP_FI_SUBS_H
 #define PP_FI_SUBS_H

@@ -60,7 +60,7 @@
 #define PP_WRITES_BYTES(n, bytes)
 #define PP_READS_BYTES(n, bytes)
 #endif
-/* Empty in the library itself: gcc 12 takes a use of the address there for a read. */
+/* Empty in the library itself, because gcc 12 would warn: it takes a use of the address for a read of the memory. */
 #if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__) && !defined(PP_IMPLEMENTATION)
 #define PP_ADDRESS_ONLY(n) __attribute__((access(none, n)))
 #else
@@ -330,8 +330,9 @@ struct pp_watched {
  * of the range can be replaced by another page, and sometimes for pages that stay: pp_watch(3) has
  * the table. Watches may overlap; a context has at most PEERPIN_MAX_WATCHES.
  *
- * Context: takes mmap_lock for reading, so the caller must not hold up a fault of the same memory
- * (userfaultfd). Makes one system call, and up to three CUDA calls if CUDA is loaded.
+ * Context: takes mmap_lock for reading. So a thread that handles page faults of this process
+ * (userfaultfd) must not call it while a fault waits. Makes one system call, and up to three CUDA
+ * calls if CUDA is loaded.
  *
  * Return: 0; -EINVAL not such memory, or managed memory (PEERPIN_REASON_MANAGED); -EOPNOTSUPP GPU
  * memory, or the kernel module has no watches; -EACCES in a child of fork(); -EDQUOT, -ENOMEM,
@@ -548,19 +549,19 @@ int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, str
 	PP_ADDRESS_ONLY(1) PP_WRITES(3) PP_WRITES(4);
 
 /**
- * enum pp_mapping - the way to memory of a GPU that is coherent with the CPU (Grace)
+ * enum pp_mapping - the way in which importers reach memory of a GPU that is coherent with the CPU (Grace)
  *
- * All other GPUs have one way, their BAR1.
+ * For all other GPUs there is one way, BAR1.
  */
 enum pp_mapping {
-	PP_MAPPING_BEST,	/* PCIE if the GPU is coherent and its driver maps so, else DEFAULT */
+	PP_MAPPING_BEST,	/* PCIE if the GPU is coherent and its driver supports that, else DEFAULT */
 	PP_MAPPING_PCIE,	/* by PCIe through BAR1: for importers that are PCIe devices */
 	PP_MAPPING_DEFAULT,	/* what the driver chooses; for a coherent GPU by the link to the CPU, without BAR1 */
 };
 
 /**
- * pp_dmabuf_export_mapped - pp_dmabuf_export(), which is PP_MAPPING_BEST, for one way to the memory
- * @mapping: enum pp_mapping
+ * pp_dmabuf_export_mapped - pp_dmabuf_export() by a given way to the memory
+ * @mapping: enum pp_mapping; pp_dmabuf_export() uses PP_MAPPING_BEST
  *
  * Return: as pp_dmabuf_export(); also -EOPNOTSUPP PP_MAPPING_PCIE, and the GPU or its driver cannot;
  * -EINVAL no such @mapping.

@@ -49,5 +49,5 @@ void pp_debug(const char *format, ...)
 	length = strlen(line);
 	line[length++] = '\n';
 	if (write(STDERR_FILENO, line, length) < 0)
-		return;		/* nobody reads stderr */
+		return;		/* stderr is closed, or its reader has gone: the line is lost */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PEERPIN_DEBUG=1: the library says on stderr what it registers, how, and why not. Only functions that register call this,
- * so a hit of a cache costs nothing more.
+ * PEERPIN_DEBUG=1: the library says on stderr what it registers and how, or why a registration failed. Only functions
+ * that register memory call pp_debug(), so a hit of a cache costs no more.
  */
 #ifndef PP_DEBUG_H
 #define PP_DEBUG_H

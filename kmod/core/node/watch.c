@@ -38,7 +38,7 @@ static bool is_page_memory(const struct vm_area_struct *vma)
 }
 
 /*
- * Refuses a range with unmapped addresses, because the word of such a watch would never change. The
+ * False if an address of the range has no memory: the word of a watch there would never change. The
  * caller has made a mistake: for example, CUDA reserves the addresses of GPU memory without access.
  */
 static bool is_mapped(unsigned long start, unsigned long end)
