@@ -55,8 +55,9 @@ struct nvlink_fact {
  * struct node_fact - a device node
  * @path: "/dev/peerpin"
  * @mode: permission bits; -1: the node does not exist
- * @open_error: errno of open(O_RDWR); 0: success; ENODEV: another file is in the place of the device. For /dev/nvidia0... the errno of access() instead, because open()
- *	would wake the GPU; access() checks only permissions and the container's device rules
+ * @open_error: errno of open(O_RDWR); 0: success; ENODEV: another file is in the place of the device. For
+ *	/dev/nvidia0... the errno of access() instead, because open() would wake the GPU; access() checks only permissions
+ *	and the container's device rules
  */
 struct node_fact {
 	char path[64];
@@ -79,7 +80,7 @@ struct option_fact {
  * @known: true if facts were read; false for a tree without facts, which --capture did not make
  * @nvml_error: why NVML does not answer, such as "no libnvidia-ml.so.1"; "": no error
  * @cuda_error: why CUDA does not answer; "": no error
- * @nvlinks_known: NVML has told the NVLinks
+ * @nvlinks_known: NVML has reported the NVLinks
  * @nodes: device nodes. Always listed: /dev/peerpin, /dev/nvidiactl, /dev/nvidia-uvm and /dev/gdrdrv. If they exist:
  *	/dev/nvidia0..., /dev/infiniband/uverbs* and /dev/infiniband/rdma_cm
  * @config_error: why the kernel's configuration is unknown; "": it is known

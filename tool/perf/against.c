@@ -14,7 +14,7 @@ static bool is_faster(const struct perf_point *now, const struct perf_point *bef
 	return is_slower(before, now, percent);
 }
 
-/** struct tally - of a comparison */
+/** struct tally - counts of a comparison; @gone: rows that are no longer measured */
 struct tally {
 	size_t points;
 	size_t slower;
@@ -22,7 +22,7 @@ struct tally {
 	size_t gone;
 };
 
-/** struct worst - the slower points of a row: their number, and the one that is slower by most */
+/** struct worst - the slower points of a row: @count, their number; @now, @before: the point with the largest growth */
 struct worst {
 	size_t count;
 	const struct perf_point *now, *before;

@@ -22,18 +22,18 @@ enum perf_format {
 /**
  * struct perf_args - the arguments
  * @sizes: in bytes, ascending
- * @repeat: most samples of a point
- * @seconds: a point ends after this time
- * @passes: all is measured so many times, with a part of @repeat and @seconds each
+ * @repeat: maximum number of samples of a point
+ * @seconds: time after which no further sample of a point is taken
+ * @passes: number of times that all operations are measured; each pass gets its part of @repeat and @seconds
  * @only: NULL, or the names of groups, separated by commas
  * @peer: name of the peer device
  * @dir: directory of the file to copy; NULL: $TMPDIR or /var/tmp
  * @host: the second machine; NULL: none. With @serve: the address to listen at; NULL: all
  * @serve: serve another machine
- * @once: with @serve: only one
+ * @once: with @serve: end after the first machine
  * @from: show the result in this file, instead of measuring
  * @against: compare with the result in this file; NULL: do not compare
- * @noise: percent that a slower median must differ at least
+ * @noise: percent by which a median must exceed the earlier median to be reported as slower
  */
 struct perf_args {
 	uint64_t sizes[PERF_SIZES];

@@ -174,7 +174,7 @@ static struct perf_op make_op(size_t place, long way, bool read)
 	};
 }
 
-/* Some ways differ only in how they write. */
+/* Some ways differ only in how they write: measure their common read once, by the last of them. */
 static bool reads_as_next(long way)
 {
 	return gdr_streams[way].load == gdr_streams[way + 1].load;

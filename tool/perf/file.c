@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A file to GPU memory and back: by the disk's DMA, and through host memory. The file has no name, is of the largest
- * size that is measured, and is at most a quarter of the free room of its disk. All operations share it, because to
- * fill it takes seconds. Before a read the kernel's copy of the file is dropped, and a write ends when the disk has the
- * data: so all ways use the disk.
+ * size that is measured, and is at most a quarter of the free room of its disk. All operations share the file, because
+ * filling it takes seconds. Before a read the kernel's copy of the file is dropped, and a write ends when the disk has
+ * the data, so that each way of copying uses the disk.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -43,7 +43,7 @@ int link_ask(struct link *l, enum link_op op, enum perf_kind kind, uint64_t byte
 
 	if (!link_send(l->tcp, &request, sizeof(request)))
 		return perf_refuse(why, "the other machine has closed the connection");
-	/* the other machine accepts while this one connects, so the answer comes later */
+	/* the RDMA connection itself is the answer: the other machine accepts it while this machine connects */
 	if (op == LINK_CONNECT)
 		return 0;
 	if (!link_receive(l->tcp, answer, sizeof(*answer)))
@@ -56,7 +56,7 @@ int link_ask(struct link *l, enum link_op op, enum perf_kind kind, uint64_t byte
 	return 0;
 }
 
-/* An adapter may retry a request to a dead machine for ever. */
+/* Looks at the TCP connection, because an adapter may retry a request to a dead machine for ever. */
 bool link_has_ended(const struct link *l)
 {
 	struct pollfd tcp = { .fd = l->tcp, .events = POLLIN };
@@ -66,7 +66,7 @@ bool link_has_ended(const struct link *l)
 
 /* ---- TCP -------------------------------------------------------------------------------------- */
 
-/* Half a minute until connect(), or the wait for a message, fails if the other machine is dead. */
+/* If the other machine is dead, connect() and the wait for a message fail after half a minute. */
 static void bound_waits(int tcp)
 {
 	const int on = 1, tries = 4, idle_s = 10, interval_s = 5, unacknowledged_ms = 30000;
@@ -79,7 +79,7 @@ static void bound_waits(int tcp)
 	setsockopt(tcp, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
 }
 
-/* @use: connect() or bind(). An accepted socket has the options of the listening one. */
+/* @use: connect() or bind(). An accepted socket inherits the options of the listening socket. */
 static int open_tcp(const char *host, uint64_t port, int flags, int (*use)(int, const struct sockaddr *, socklen_t),
 		    int *out, struct perf_why *why)
 {
@@ -109,7 +109,7 @@ static int open_tcp(const char *host, uint64_t port, int flags, int (*use)(int, 
 	return ret;
 }
 
-/* The first time it waits for the other machine, which may be starting. */
+/* Waits for the other machine, which may be starting. Later calls do not wait again: @tries is used up. */
 static int connect_tcp(const struct perf_args *args, int *out, struct perf_why *why)
 {
 	static int tries = TRIES;
@@ -229,7 +229,7 @@ int link_register(struct link *l, enum perf_kind kind, uint64_t bytes, struct pe
 	return -1;
 }
 
-/* The cache would keep the memory registered, and so in use, after its free. */
+/* Flushes the cache, which would otherwise keep the memory registered, and so allocated, after the free. */
 void link_unregister(struct link *l)
 {
 	if (l->mr)
@@ -246,7 +246,7 @@ void link_close(struct link *l)
 	if (l->verbs)
 		net.verbs_close(l->verbs);
 	if (l->id) {
-		/* waits for minutes for the answer of a dead machine */
+		/* not after an error: rdma_disconnect() waits for minutes for the answer of a dead machine */
 		if (!l->broken)
 			net.disconnect(l->id);
 		net.destroy_ep(l->id);

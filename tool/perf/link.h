@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The link to another machine: a TCP connection for requests, a reliable RDMA connection, and on either side one
+ * The link to another machine: a TCP connection for requests, a reliable RDMA connection, and on each side one
  * registered piece of memory.
  */
 #ifndef PERF_LINK_H
@@ -52,7 +52,7 @@ struct link {
 /* The side that measures. On failure the link is closed. */
 int link_connect(struct link *l, const struct perf_args *args, struct perf_why *why);
 
-/* Has the other machine closed the connection, or is it dead? Only between requests, when it sends nothing. */
+/* Has the other machine closed the connection, or died? Call it only while no answer of that machine is pending. */
 bool link_has_ended(const struct link *l);
 
 /* Sends a request, and waits for the answer. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Takes the samples. A sample of an operation without @before and @after is the mean of a batch, if one run is shorter
- * than BATCH_NS: the clock takes some tens of ns itself.
+ * Takes the samples. If one run of an operation without @before and @after is shorter than BATCH_NS, a sample is the
+ * mean of a batch of runs, because reading the clock takes some tens of ns.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void hide_progress(void)
 
 /* ---- one size ------------------------------------------------------------------------------ */
 
-/** struct samples - of one size; @once: ns of the first run, which is no sample */
+/** struct samples - the samples of one size; @once: ns of the first run, which is not counted as a sample */
 struct samples {
 	const struct perf_op *op;
 	uint64_t bytes;
@@ -145,7 +145,10 @@ static int measure_size(struct samples *s, const struct perf_args *args, struct 
 
 /* ---- all sizes ------------------------------------------------------------------------------- */
 
-/* From the two sizes before: a small transfer takes most of its time once, not for each byte. 0: unknown */
+/*
+ * Extrapolates from the last two sizes, and not by bytes from one size: a small transfer takes most of its time
+ * once, not for each byte. 0: unknown
+ */
 static double expected_ns(const struct perf_row *row, uint64_t bytes)
 {
 	const struct perf_point *last, *before;

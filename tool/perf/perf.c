@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin perf: what this machine does, each time beside the time that it is to be compared with. */
+/* peerpin perf: measures the operations of this machine, and prints each beside a baseline. */
 #include <errno.h>
 #include <string.h>
 #include "machine.h"
@@ -47,7 +47,7 @@ static size_t count_ops(const struct perf_op *const tables[TABLES], const struct
 	return count;
 }
 
-/* One pass follows the other, so that what changes with time shows as noise. */
+/* Each pass measures all operations, so that a change of speed in the meantime shows as noise. */
 static void measure_pass(const struct perf_args *args, uint64_t pass, struct perf_result *out)
 {
 	const struct perf_op *tables[TABLES], *op;
@@ -166,12 +166,12 @@ const struct command perf_command = {
 	.options =
 		"  HOST                   second machine, on which peerpin perf --serve runs: measure RDMA too\n"
 		"  --serve                serve other machines' RDMA until a signal comes\n"
-		"  --once                 with --serve: end after one machine\n"
+		"  --once                 with --serve: end when the first machine closes its connection\n"
 		"  --only GROUP,...       only some of: pin, cache, dmabuf, cpu, copy, file, rdma\n"
 		"  --sizes LIST           bytes: a list such as 64,4K,1M, or a range, in steps of four (64-1G)\n"
 		"  --repeat N             at most N samples of each size (1000)\n"
-		"  --seconds S            at most S seconds for each size, but some samples (0.1)\n"
-		"  --passes N             measure all N times, each with a part of the samples: shows the noise (3)\n"
+		"  --seconds S            at most S seconds for each size, but at least two samples in each pass (0.1)\n"
+		"  --passes N             measure all operations N times, each time with a part of the samples: shows the noise (3)\n"
 		"  --peer NAME            peer device that copies (lsi0)\n"
 		"  --dir DIR              where the file to copy is made ($TMPDIR, or /var/tmp)\n"
 		"  --port N               TCP port; RDMA uses the next one (7473)\n"
@@ -181,7 +181,7 @@ const struct command perf_command = {
 		"  --svg FILE             draw charts\n"
 		"  --from FILE            show the result in a file of --json, and measure nothing\n"
 		"  --against FILE         compare with a file of --json; status 1 if something is slower\n"
-		"  --noise PERCENT        what is slower by less is not slower (10)\n",
+		"  --noise PERCENT        with --against: report only what is slower by more than PERCENT (10)\n",
 	.examples =
 		"  sudo peerpin perf\n"
 		"  peerpin perf --only cpu,copy --sizes 4K,1M --json >before.json\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * RDMA write and read between any two kinds of memory of two machines: several requests in flight, and for the latency
- * one after the other. A request has ended when its completion was polled.
+ * RDMA write and read between any two kinds of memory of two machines. To measure the rate, several requests are in
+ * flight; to measure the latency, one. A request has ended when its completion was polled.
  */
 #include "link.h"
 #include "serve.h"
@@ -16,7 +16,10 @@ enum {
 	POLLS = 1 << 16,	/* between two looks at the TCP connection */
 };
 
-/** struct measured - @at, @rkey: address and key of the other machine's memory; @open: it has memory; @gone: why not */
+/**
+ * struct measured - @connected: @link is connected; @gone: why no connection could be made, or ""; @open: the other
+ * machine has allocated memory; @at, @rkey: address and key of that memory
+ */
 static struct {
 	struct link link;
 	bool connected;
@@ -33,7 +36,7 @@ void perf_end_rdma(void)
 	measured.connected = false;
 }
 
-/* A machine that could not be reached is asked once: each connection to a dead one takes half a minute to fail. */
+/* Tries only once to reach a machine, because each connection to a dead machine takes half a minute to fail. */
 static int open_rdma(const struct perf_args *args, long arg, struct perf_why *why)
 {
 	(void)arg;
@@ -100,7 +103,7 @@ static int post(uint64_t bytes, long arg)
 	return ibv_post_send(measured.link.id->qp, &wr, &bad);
 }
 
-/* An error ends the connection. The next operation makes another. */
+/* An error ends the connection. The next operation makes a new connection. */
 static int broken(struct perf_why *why, const char *what)
 {
 	perf_refuse(why, "RDMA failed: %s", what);

@@ -18,7 +18,7 @@ struct perf_text perf_size_text(uint64_t bytes);
 /* Three digits: "5.43us" */
 struct perf_text perf_time_text(double ns);
 
-/* One page: each row at its smallest and at its largest size, beside the row that it is compared with. */
+/* One page: each row at its smallest and at its largest size, beside the row of its baseline. */
 void perf_print_page(const struct perf_result *r);
 
 /* All sizes */
@@ -32,7 +32,7 @@ int perf_write_svg(const struct perf_result *r, const char *path);
 /* Reads the file that --json has written. Returns 0, or EXIT_USAGE after printing the error. */
 int perf_read(const char *path, struct perf_result *out);
 
-/* Parses such JSON. Returns NULL, or why it is none. */
+/* Parses the JSON of --json. Returns NULL, or the reason why @o is no such JSON. */
 const char *perf_parse(struct json_object *o, struct perf_result *out);
 
 /**

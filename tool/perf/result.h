@@ -32,8 +32,8 @@ struct perf_point {
 /**
  * struct perf_row - an operation, at all sizes
  * @name: unique, for programs: "pin_gpu"
- * @beside: name of the row that this one is compared with; "": none
- * @rate: GB/s means something; else only the time does
+ * @beside: name of the row that is the baseline of this row; "": none
+ * @rate: true: show GB/s; false: only the time has a meaning
  * @why: why nothing was measured, or not at all sizes; "": all was measured
  */
 struct perf_row {
@@ -70,7 +70,7 @@ void perf_add_point(struct perf_row *row, const struct perf_point *point);
 /* Adds samples to the point of this size, which may be new, and sums all its samples up. */
 void perf_add_samples(struct perf_row *row, uint64_t bytes, const double *samples, size_t count);
 
-/* NULL: there is none */
+/* NULL: no row has this name */
 const struct perf_row *perf_find_row(const struct perf_result *r, const char *name);
 const struct perf_point *perf_find_point(const struct perf_row *row, uint64_t bytes);
 

@@ -11,7 +11,7 @@
  */
 int perf_serve(const struct perf_args *args);
 
-/* Closes the connection of the operations of RDMA, if there is one. */
+/* Closes the connection of the RDMA operations, if it is open. */
 void perf_end_rdma(void);
 
 #endif
