@@ -77,7 +77,10 @@ static void violation(enum emugpu_rule rule, const struct dma_buf_attachment *at
 		emugpu_violation_by(rule, import->module);
 }
 
-/* Otherwise old kernels map the dma-buf once, when it is attached, without the lock. */
+/*
+ * If importer or dma-buf is static, old kernels may map the dma-buf without the lock, or only once, when it is
+ * attached.
+ */
 static bool is_dynamic(const struct dma_buf_attachment *attachment)
 {
 	return attachment->importer_ops && attachment->dmabuf->ops->pin;

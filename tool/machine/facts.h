@@ -56,8 +56,8 @@ struct nvlink_fact {
  * @path: "/dev/peerpin"
  * @mode: permission bits; -1: the node does not exist
  * @open_error: errno of open(O_RDWR); 0: success; ENODEV: another file is in the place of the device. For
- *	/dev/nvidia0... the errno of access() instead, because open() would wake the GPU; access() checks only permissions
- *	and the container's device rules
+ *	/dev/nvidia0... the errno of access() instead, because open() would wake the GPU; access() checks only
+ *	permissions and the container's device rules
  */
 struct node_fact {
 	char path[64];

@@ -2,8 +2,8 @@
 /*
  * A map: the record of one DMA mapping of a consumer, for discrete and integrated GPUs. A look-up
  * compares only the address of the consumer's structure, because the consumer may pass a wrong
- * pointer. The map lock (emugpu_map_lock)
- * protects all fields and is held in all functions, unless stated otherwise.
+ * pointer. The map lock (emugpu_map_lock) protects all fields and is held in all functions, unless
+ * stated otherwise.
  */
 #ifndef _EMUGPU_MAP_H
 #define _EMUGPU_MAP_H

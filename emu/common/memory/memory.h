@@ -21,9 +21,8 @@ struct emugpu_memory {
 
 /*
  * Allocates @size bytes for client number @client. Clears pages that have data of another client.
- * @combined: the CPU maps the memory write-combined, else cached. ERR_PTR: EINVAL: @size is no multiple of the
- * block size; ENOMEM; ENODEV: the GPU is gone; EBUSY: the window (window.h) is
- * closed.
+ * @combined: the CPU maps the memory write-combined, else cached. ERR_PTR: EINVAL: @size is no
+ * multiple of the block size; ENOMEM; ENODEV: the GPU is gone; EBUSY: the window (window.h) is closed.
  */
 struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 client, u64 size, bool combined);
 

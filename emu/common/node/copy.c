@@ -145,7 +145,7 @@ static int bring_in(const struct emugpu_copy *copy, u64 done, u64 n)
 	return fault_in_writeable(u64_to_user_ptr(copy->dst + done), n) ? -EFAULT : 0;
 }
 
-/* While a move runs, the memory has other contents. */
+/* Takes the window lock while no move runs: during a move the memory holds a pattern. */
 static void lock_window(void)
 {
 	emugpu_window_lock_shared();

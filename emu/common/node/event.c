@@ -34,7 +34,7 @@ static u32 nr_events;
 static u32 planned_nth;
 static enum emugpu_event_action planned_action;
 
-/* asked: number of revocations requested; done: value of asked when the last finished revocation started */
+/* @asked: number of requested revocations; @done: value of @asked when the last finished revocation started */
 static atomic_t asked;
 static int done;
 static DECLARE_WAIT_QUEUE_HEAD(revoked);

@@ -224,7 +224,7 @@ void emugpu_violation_by(enum emugpu_rule rule, const char *module)
 	report(rule, module, "at its end");
 }
 
-/* A stop of the VM counts as a quarter of the limit, or as 10 ms. */
+/* A stop of the VM counts as at most this period: a quarter of callback_ms, but at least 0.5 and at most 10 ms. */
 unsigned int emugpu_monitor_callback_period(void)
 {
 	return clamp(READ_ONCE(callback_ms) * (unsigned int)USEC_PER_MSEC / 4, 500U, 10000U);

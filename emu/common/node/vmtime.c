@@ -31,7 +31,10 @@ void emugpu_vmtime_begin(unsigned int period_us)
 	hrtimer_start(&timer, period, HRTIMER_MODE_REL);
 }
 
-/* The timer has not run for the last part of the time. */
+/*
+ * The clock minus the stops of the VM: after a stop the timer's function has run once, so there are fewer ticks than
+ * periods. The added period is for the time since the last tick.
+ */
 s64 emugpu_vmtime_end(void)
 {
 	emugpu_api_assert_held();

@@ -90,8 +90,9 @@ static int set_guard(uint32_t ms)
 }
 
 /*
- * Dynamic: freed memory is revoked from importers of dma-bufs that can be notified, as from pins. Also, old kernels let
- * such an importer map a dma-buf itself only then. NVIDIA's driver keeps freed memory.
+ * With dynamic dma-bufs a free revokes the memory from importers that can be notified, as from pins. With static
+ * dma-bufs, as in NVIDIA's driver, the importers keep freed memory. Also, old kernels map a static dma-buf once, when a
+ * dynamic importer attaches, so the importer's own map calls do not reach the emulator.
  */
 static int set_dynamic(bool on)
 {
