@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cost of begin, next and end of a transfer in a driver, by one thread and by one on each processor,
- * on one region and on a region each. Beside them: the same number of counts under one spinlock, as
- * peerpin counted before.
+ * The cost of begin, next and end of a transfer in a driver: by one thread, and by one thread on each
+ * processor, where all threads use one region or each thread has a region. The yardstick is the same
+ * number of counts under one spinlock, as earlier versions of peerpin counted.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -21,7 +21,7 @@ enum {
 
 /**
  * struct kind - a kind of pinned memory
- * @make: in the process that pins: memory for @count regions; returns its address
+ * @make: called in the process that pins; makes memory for @count regions and returns the memory's address
  * @release: frees the memory, which revokes the regions; NULL: the kind has no owner
  */
 struct kind {
@@ -86,11 +86,12 @@ static const struct kind gpu_kind = { "GPU memory", PEERPIN_PROVIDER_NV, GPU_PAG
  * struct job - what a process does, and how long it took
  * @devices: number of peers to which each region is attached
  * @how: the end of the regions
- * @fd, @addr, @ids: in the process
- * @pin, @attach, @end: ns of all regions; @end without the exit of the process. PIN, ATTACH and UNPIN are the median of
- *	CHUNK regions times their number, because other load disturbs some chunks
+ * @fd, @addr, @ids: valid in that process only
+ * @pin, @attach, @end: ns for all regions; @end does not include the exit of the process. @pin, @attach and, for
+ *	UNPIN, @end are the median time of a region, by chunks of CHUNK regions, times the number of regions, because other
+ *	load disturbs some chunks
  * @stop: UNREGISTER: ns from the begin of the last device's unregistration until its driver is asked to stop
- * @memory: bytes of the kernel for all regions; @mapped: for all attachments
+ * @memory: bytes of kernel memory for all regions; @mapped: for all attachments
  */
 struct job {
 	const struct kind *kind;
@@ -131,7 +132,7 @@ static void regions_await_end(void)
 	}
 }
 
-/* Call @one for the regions in chunks; returns the median time of a chunk times their number */
+/* Calls @one for the regions in chunks; returns the median time of a region, by chunks, times the number of regions */
 static uint64_t job_in_chunks(struct job *j, void (*one)(struct job *j, unsigned int first, unsigned int count))
 {
 	uint64_t ns[CHUNKS_MAX], start;
@@ -184,7 +185,7 @@ static void job_begin(struct job *j)
 	j->mapped = kernel_memory() - before;
 }
 
-/* A DMA in flight, on one more region. Its attachment is the device's youngest, which is asked to stop first. */
+/* Begins a DMA on one more region, whose attachment is the device's youngest: stop() is called for this one first. */
 static void job_hold(const struct job *j)
 {
 	struct peerpin_pin pin;
@@ -233,7 +234,7 @@ static void job_end(struct job *j)
 	}
 }
 
-/* The caller opened late.h, and takes the longest wait since job_end(). */
+/* The caller has called late_open(), and calls late_end() for the longest wait since late_begin(). */
 static void job_run(struct job *j, uint64_t *exiting)
 {
 	j->ids = calloc(j->count, sizeof(*j->ids));

@@ -19,7 +19,7 @@ enum {
 	LATE_PERIOD_NS = 200000,
 };
 
-/* Shared with the process that watches: that process never forks, so its threads do not fault. */
+/* Shared with the watching process. That process never forks, so no fault of copied pages delays its threads. */
 static struct late {
 	atomic_ulong longest;	/* of all processors, since late_begin() */
 } *late;

@@ -35,8 +35,8 @@ static const char *const cost_names[COSTS] = {
 
 /**
  * struct costs - the costs of a number of regions
- * @ns: of each region, or of each attachment if there are several devices; least of all rounds; 0: not measured
- * @bare: ns of the exit of a process that has unpinned all, for EXITED
+ * @ns: for each region, or for each attachment if the regions are attached; least of all rounds; 0: not measured
+ * @bare: ns of the exit of a process that has unpinned all; EXITED is the rest
  * @memory, @mapped: bytes of each region and of each attachment
  * @stop: ns until the driver is asked to stop, when its device is unregistered; least of all rounds
  * @late: longest wait of a real-time thread, least of all rounds
@@ -83,7 +83,7 @@ static uint64_t job_measure(struct costs *to, enum cost cost, struct job *j)
 	return exited > to->bare ? exited - to->bare : 0;
 }
 
-/* @cost: how the regions end; UNPINNED comes before EXITED. Also sets the costs of PIN and ATTACH. */
+/* @cost: how the regions end; measure UNPINNED before EXITED. Also sets the costs of PIN and ATTACH. */
 static void costs_measure(struct costs *to, enum cost cost, struct job job)
 {
 	uint64_t pin[ROUNDS_MAX], attach[ROUNDS_MAX], end[ROUNDS_MAX];
@@ -123,7 +123,7 @@ static struct costs costs_of(const struct kind *kind, unsigned int count, unsign
 	return costs;
 }
 
-/* Ten times as many: a cost may grow by misses of the processor's caches. A scan would take ten times as long. */
+/* Among ten times as many regions the processor's caches miss more often. A scan would take ten times as long. */
 #define TIMES 3
 
 static void claim_growth(const char *what, const struct costs *many, const struct costs *few, const char *of,
@@ -132,7 +132,7 @@ static void claim_growth(const char *what, const struct costs *many, const struc
 	char words[96];
 
 	for (enum cost c = 0; c < COSTS; c++) {
-		if (!many->ns[c] || !few->ns[c])	/* the exit among few regions takes no longer than without */
+		if (!many->ns[c] || !few->ns[c])	/* among few regions the exit may take no longer than without regions */
 			continue;
 		snprintf(words, sizeof(words), "%s of %s", cost_names[c], what);
 		CLAIM(.what = words, .of = of, .ours = many->ns[c], .beside = beside, .theirs = few->ns[c], .times = times);
@@ -373,7 +373,7 @@ static unsigned int gpu_pages(void)
 	return left / GPU_PAGE;
 }
 
-/* How many pins of 64 KiB fit: the rest of BAR1 is the GPU driver's. */
+/* The number of pins of 64 KiB that fit into BAR1: the GPU driver reserves a part of BAR1. */
 static unsigned int bar1_pins(void)
 {
 	int status, pipes[2];
@@ -406,7 +406,7 @@ CASE(bar1_full)
 	few = measure(&gpu_kind, full / 16, 0);
 	all = measure(&gpu_kind, full, 0);
 	snprintf(of, sizeof(of), "BAR1 full of %u", full);
-	/* no bound: the emulated GPU driver finds a pin among 31 then, with a sixteenth among 2 */
+	/* no bound: the emulated GPU driver searches 31 pins in a chain of its hash, with a sixteenth of the pins 2 */
 	claim_growth("64 KiB of GPU memory", &all, &few, of, "a sixteenth", 0);
 }
 

@@ -21,10 +21,10 @@ enum peer_bench_op {
 	 */
 	PEER_BENCH_RENEW,
 	/*
-	 * @rounds transfers by the first peer on the first region, as fast as possible, beside other calls;
-	 * @out_ns: duration. TRANSFER: begin, next and end. LOOK_UP: the region and the attachment are
-	 * looked up before each. LOCKED: no transfer, but counts under one spinlock, as peerpin counted
-	 * before: the yardstick
+	 * @rounds transfers by the first peer on the first region, as fast as possible; several threads may
+	 * call at the same time; @out_ns: duration. TRANSFER: begin, next and end. LOOK_UP: the region and
+	 * the attachment are looked up before each transfer. LOCKED: no transfer, but the same number of
+	 * counts under one spinlock, as earlier versions of peerpin counted; it is the yardstick
 	 */
 	PEER_BENCH_TRANSFER,
 	PEER_BENCH_LOOK_UP,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Answers of the GPU driver to calls that need no GPU memory. test/host/real_nvidia runs this program on NVIDIA's
- * nvidia.ko 535, which has no GPU, and the suite runs it on the emulator that plays this version. So the two must
- * give the same answers. The kernel of NVIDIA's module needs slub_debug=P: a table is known to be freed by its poison.
+ * nvidia.ko 535 in a VM without a GPU, and the suite runs it on the emulator that plays this version. So both drivers
+ * must give the same answers. On NVIDIA's driver the kernel needs slub_debug=P, because the test recognises a freed
+ * table by the poison of the allocator.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,7 +145,7 @@ CASE(put_pages_persistent_answers)
 	CHECK_ROWS(rows);
 }
 
-/* The table of zeros has no UUID. */
+/* The wrong pointer leads to a table of zeros, which has no UUID. */
 CASE(dma_map_pages_answers)
 {
 	static const struct row rows[] = {

@@ -356,7 +356,7 @@ CASE(free_of_dead_mapping_is_reported)
 	put_and_free();
 }
 
-/* The peer is below the GPU's root complex. t_p2p_far has another peer. */
+/* Here the peer is below the GPU's root complex. t_p2p_far has a peer below another root complex. */
 CASE(near_peer_is_never_refused)
 {
 	pinned_pages(1);
