@@ -169,7 +169,7 @@ def slower(what, runs, kind):
               for r, b in zip(runs[kind], runs["bare"])]
     low, high = interval(ratios)
     claim = f"{what} makes the program slower by less than 1%"
-    seen = f"{statistics.median(ratios) * 100:+.2f}% ({low * 100:+.2f} to {high * 100:+.2f})"
+    seen = f"{statistics.median(ratios) * 100:+.2f}% (95 % interval: {low * 100:+.2f} to {high * 100:+.2f})"
     if low < SLOWER <= high:
         print(f"- not decided: {claim}: {seen}")
         return True
@@ -188,8 +188,8 @@ def report(runs):
     print(f"PyTorch {bare[0]['torch']}; timed: {len(bare)} runs of each kind, {len(seconds(bare))} rounds of one thread, "
           f"{STEPS * THREADS} tensors in a round. Median of a round: {quartiles(bare)}, "
           f"under the hook {quartiles(runs['hooked'])}, with the thread that registers {quartiles(registering)}. "
-          f"Its gets and puts took {100 * busy / sum(sum(r['seconds']) for r in registering):.2f}% of that time. "
-          f"Checked: {len(checking)} runs of {THREADS} threads.\n")
+          f"The gets and puts of this thread took {100 * busy / sum(sum(r['seconds']) for r in registering):.2f}% of that time. "
+          f"The counts of registrations, frees and hits are from {len(checking)} more runs, of {THREADS} threads each.\n")
     right = [
         verdict(c["registered"] and not c["refused"], "tensors are registered",
                 f"{c['registered']} of {c['offered']}: {c['hits']} hits and {c['misses']} misses; {c['refused']} "

@@ -88,8 +88,8 @@ static const struct kind gpu_kind = { "GPU memory", PEERPIN_PROVIDER_NV, GPU_PAG
  * @how: the end of the regions
  * @fd, @addr, @ids: valid in that process only
  * @pin, @attach, @end: ns for all regions; @end does not include the exit of the process. @pin, @attach and, for
- *	UNPIN, @end are the median time of a region, by chunks of CHUNK regions, times the number of regions, because other
- *	load disturbs some chunks
+ *	UNPIN, @end are the median time of a region, by chunks of CHUNK regions, times the number of regions,
+ *	because other load disturbs some chunks
  * @stop: UNREGISTER: ns from the begin of the last device's unregistration until its driver is asked to stop
  * @memory: bytes of kernel memory for all regions; @mapped: for all attachments
  */

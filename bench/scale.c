@@ -132,7 +132,7 @@ static void claim_growth(const char *what, const struct costs *many, const struc
 	char words[96];
 
 	for (enum cost c = 0; c < COSTS; c++) {
-		if (!many->ns[c] || !few->ns[c])	/* among few regions the exit may take no longer than without regions */
+		if (!many->ns[c] || !few->ns[c])	/* few regions may not prolong the exit */
 			continue;
 		snprintf(words, sizeof(words), "%s of %s", cost_names[c], what);
 		CLAIM(.what = words, .of = of, .ours = many->ns[c], .beside = beside, .theirs = few->ns[c], .times = times);

@@ -167,7 +167,7 @@ enum peerpin_reason {
 	PEERPIN_REASON_LIMIT,
 	PEERPIN_REASON_NO_MEMORY,	/* no kernel memory */
 	PEERPIN_REASON_REVOKED,		/* memory freed, or a huge page split, while being pinned */
-	/* the GPU driver returned another error, see errno; from libpeerpin also: exporting or mapping a dma-buf failed */
+	/* the GPU driver returned another error: see errno. From libpeerpin also: no export or mapping of a dma-buf */
 	PEERPIN_REASON_VENDOR_ERROR,
 	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes allows only out_available more bytes */
 	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes allows only out_available more bytes */

@@ -171,7 +171,7 @@ const struct command perf_command = {
 		"  --sizes LIST           bytes: a list such as 64,4K,1M, or a range, in steps of four (64-1G)\n"
 		"  --repeat N             at most N samples of each size (1000)\n"
 		"  --seconds S            at most S seconds for each size, but at least two samples in each pass (0.1)\n"
-		"  --passes N             measure all operations N times, each time with a part of the samples: shows the noise (3)\n"
+		"  --passes N             measure all N times, each time with a part of the samples: shows the noise (3)\n"
 		"  --peer NAME            peer device that copies (lsi0)\n"
 		"  --dir DIR              where the file to copy is made ($TMPDIR, or /var/tmp)\n"
 		"  --port N               TCP port; RDMA uses the next one (7473)\n"

@@ -384,7 +384,7 @@ static void end_many(void)
 	}
 }
 
-/* The parent's files keep the DMA. If the core waited for one region after the other, it would take REGIONS * DRAIN_MS. */
+/* The parent's files keep the DMA. A core that waited for one region after the other would take REGIONS * DRAIN_MS. */
 CASE(exit_waits_one_drain_timeout)
 {
 	uint64_t took;
