@@ -14,7 +14,7 @@
 
 static bool pin_dmabuf;
 module_param(pin_dmabuf, bool, 0644);
-MODULE_PARM_DESC(pin_dmabuf, "pin dma-bufs, as adapters do that cannot be told of a move");
+MODULE_PARM_DESC(pin_dmabuf, "pin dma-bufs at registration, as adapters do that cannot follow a move of the memory");
 
 /**
  * struct dmabuf_memory - an attachment

@@ -14,7 +14,7 @@ enum { SLICE_MS = 10 };
 
 static unsigned int register_ms;
 module_param(register_ms, uint, 0644);
-MODULE_PARM_DESC(register_ms, "milliseconds for which the firmware makes an MR of peer memory (default 0)");
+MODULE_PARM_DESC(register_ms, "milliseconds that each registration of peer memory takes (default 0)");
 
 struct peer_memory {
 	struct rdma_memory memory;

@@ -24,7 +24,7 @@ static const char *const text[] = {
 	[PEERPIN_REASON_NO_MEMORY] =
 		"the kernel has no memory for its records",
 	[PEERPIN_REASON_REVOKED] =
-		"the memory was freed while it was being pinned",
+		"the memory was freed, or a huge page of it was split, while it was being pinned",
 	[PEERPIN_REASON_VENDOR_ERROR] =
 		"the driver that owns the memory reported an error",
 	[PEERPIN_REASON_PROCESS_BYTES] =
@@ -38,7 +38,7 @@ static const char *const text[] = {
 	[PEERPIN_REASON_NOT_DMABUF] =
 		"the file descriptor is not a dma-buf",
 	[PEERPIN_REASON_NOT_OWNED] =
-		"/dev/peerpin was opened by another process: a child of fork() opens it itself",
+		"/dev/peerpin was opened by another process: a child of fork() must open it itself",
 	[PEERPIN_REASON_MANAGED] =
 		"managed memory moves and cannot be pinned",
 	[PEERPIN_REASON_NOT_GPU] =

@@ -202,7 +202,7 @@ int link_accept(struct link *l, struct rdma_cm_id *listener, struct perf_why *wh
 	struct rdma_conn_param param = parameters();
 
 	if (l->id)
-		return perf_refuse(why, "it is connected already");
+		return perf_refuse(why, "the other machine is connected already");
 	if (net.get_request(listener, &l->id))
 		return perf_refuse_call(why, "rdma_get_request", errno);
 	if (net.accept(l->id, &param))

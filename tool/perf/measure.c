@@ -185,7 +185,7 @@ static void measure_sizes(struct samples *s, const struct perf_args *args, const
 
 	for (i = 0; i < args->nr_sizes && ret >= 0; i++) {
 		if (takes_too_long(row, args->sizes[i], args)) {
-			ret = perf_refuse(&now, "one run takes seconds; give a larger --seconds");
+			ret = perf_refuse(&now, "a run of this size would take seconds; give a larger --seconds");
 		} else {
 			show_progress(progress, s->op, args->sizes[i]);
 			*s = (struct samples){ .op = s->op, .bytes = args->sizes[i], .at = s->at, .batch = 1 };

@@ -24,7 +24,7 @@ static int obey(struct link *l, const struct link_request *request, struct rdma_
 		link_unregister(l);
 		return 0;
 	default:
-		return perf_refuse(why, "there is no such request");
+		return perf_refuse(why, "the request is of an unknown kind");
 	}
 }
 

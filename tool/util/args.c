@@ -80,7 +80,7 @@ static int parse_size_arg(const char *text, uint64_t *out)
 	if (ret == -ERANGE)
 		return usage_error("--size %s is more than any memory; give a smaller one", text);
 	if (ret)
-		return usage_error("--size is a number of bytes, or one with K, M or G behind it, not %s", text);
+		return usage_error("--size is a number of bytes, or a number with K, M or G, not %s", text);
 	if (!*out)
 		return usage_error("there is nothing to copy: give --size 1 or more, such as --size 8M");
 	return 0;
@@ -162,7 +162,7 @@ static int check_sides(struct copy_args *args)
 	if (file && args->from != SIDE_GPU && args->to != SIDE_GPU)
 		return usage_error("a file is copied to the GPU or from it; give gpu as the other side");
 	if (file && args->peer)
-		return usage_error("a file's disk copies by itself; leave --peer out");
+		return usage_error("the disk of the file moves the data itself; leave --peer out");
 	if (!args->peer)
 		args->peer = "lsi0";
 	if (args->overwrite && args->to != SIDE_FILE)

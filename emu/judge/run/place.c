@@ -90,7 +90,7 @@ static int root_of_builder(struct place *place, const char *program, const char 
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC))
-		return could_not("no pipe: %s", strerror(errno));
+		return could_not("no pipe could be made: %s", strerror(errno));
 	pid = fork();
 	if (!pid)
 		become_builder(program, kernel, ends[1]);

@@ -188,7 +188,7 @@ static int spawn(struct vm *vm, const struct command_line *line, const struct pl
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC)) {
-		fail("no pipe: %s", strerror(errno));
+		fail("no pipe could be made: %s", strerror(errno));
 		return EXIT_USAGE;
 	}
 	vm->out = ends[0];
@@ -198,7 +198,7 @@ static int spawn(struct vm *vm, const struct command_line *line, const struct pl
 	close(ends[1]);
 	if (vm->pid > 0)
 		return 0;
-	fail("no process: %s", strerror(errno));
+	fail("no process could be started: %s", strerror(errno));
 	close(vm->out);
 	return EXIT_USAGE;
 }

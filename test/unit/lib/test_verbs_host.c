@@ -59,7 +59,7 @@ static void unmap_during_registration_fails(void **state)
 	mock_expect(PEERPIN_IOC_UNWATCH, unwatch_ok);
 	assert_int_equal(error_of(HOST, 4096), -ESTALE);
 	assert_int_equal(mock_verbs.live, 0);
-	explains(-ESTALE, "the memory was freed while it was being pinned");
+	explains(-ESTALE, "the memory was freed, or a huge page of it was split, while it was being pinned");
 }
 
 static void unmapped_host_memory_is_refused(void **state)
