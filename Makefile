@@ -2,7 +2,7 @@
 #: make all          build libraries, programs and modules (default); scripts/deps installs the required packages
 #: make demo         run scripts/deps, build all, then run the demonstration in the VM
 #: make demo-cluster run scripts/deps, build all, then move GPU memory between two VMs by RDMA: doc/cluster.md
-#: make check        run scripts/deps, build all, then run the tests: ten minutes on two processors
+#: make check        run scripts/deps, build all, then run the tests: eleven minutes on two processors
 #: make check-full   as check, with all tests, in VMs without and with an IOMMU: three quarters of an hour
 #: make check-debug  run the VM tests, fuzzed calls and the soak test on the debug kernel (KASAN, lockdep): hours
 #:                   KERNEL=kcsan: only the VM tests, with KCSAN; LINES="pin core": only these lines of the suite

@@ -13,7 +13,7 @@ enum { WAIT_MS = 10 };
 
 static bool p2pdma;
 module_param(p2pdma, bool, 0444);
-MODULE_PARM_DESC(p2pdma, "1: the CPU can mmap() dma-bufs with any driver_version, as p2pdma memory (default 0: only where the driver of that version can)");
+MODULE_PARM_DESC(p2pdma, "1: the CPU can mmap() dma-bufs, as p2pdma memory, with any driver_version (default 0: from 610 on; if coherent, from 580 on)");
 
 /*
  * QEMU's PCIe switches send all traffic of a device upstream through the IOMMU, but have no ACS
