@@ -268,5 +268,5 @@ PP_PUBLIC const char *pp_file_strreason(uint32_t reason)
 {
 	if (reason < sizeof(text) / sizeof(text[0]) && text[reason])
 		return text[reason];
-	return "unknown reason: the library is newer than this program";
+	return "unknown reason: not a value that this library returns";
 }
