@@ -59,7 +59,7 @@ static int list(void)
 	       "  --version              show the version\n\n"
 	       "'peerpin COMMAND --help' shows the options of a command, and an example.\n"
 	       "The member schema of JSON output names its JSON Schema, a file in /usr/share/peerpin/schema.\n"
-	       "PEERPIN_DEBUG=1 in the environment: the libraries say on stderr what they register, how, and why not.\n"
+	       "PEERPIN_DEBUG=1 in the environment: libraries say on stderr what they register and how, or why not.\n"
 	       "Is something slow, or refused? Begin with: sudo peerpin doctor\n", common_options);
 	return EXIT_OK;
 }
