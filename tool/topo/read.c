@@ -134,7 +134,7 @@ static void find_roots(struct topo *t)
 		qsort(t->roots, t->nr_roots, sizeof(*t->roots), compare_roots);
 }
 
-/* NVML takes a second to wake GPUs, so it is asked only if there is a pair of them. */
+/* NVML takes a second to wake GPUs, so the command asks NVML only if there are two GPUs or more. */
 static int read_nvlinks(const struct tree *tree, struct topo *t)
 {
 	if (t->nr_gpus < 2)
