@@ -27,7 +27,7 @@ from .errors import (Error, ManagedMemory, MemlockLimit, NoApi, NoBar1, NoMemory
                      NotOwned, NotRdma, PoolMemory, ProcessLimit, Reason, RegionLimit, Revoked, SpansAllocations,
                      TotalLimit, Unaligned, VendorError, VendorRefused, WatchLimit)
 from .memory import Bar1, Kind, Memory, Span, bar1, query, span, sync_memops
-from .region import Context, Dmabuf, Mapping, Region, export_dmabuf
+from .region import Context, Dmabuf, Mapping, PinFlags, Region, export_dmabuf
 from .transfer import Copy, File, Peer, Transfer
 
 __version__ = "1.0.0"
@@ -35,7 +35,7 @@ __version__ = "1.0.0"
 __all__ = [
     "Bar1", "Cache", "CacheStats", "CachedDmabuf", "CachedRegion", "CachedView", "Context", "Copy", "Dmabuf",
     "DmabufCache", "Error", "File", "Kind", "ManagedMemory", "Mapping", "MemlockLimit", "Memory", "NoApi", "NoBar1",
-    "NoMemory", "NoProvider", "NotDmabuf", "NotGpu", "NotMapped", "NotOwned", "NotRdma", "Peer", "PoolMemory",
+    "NoMemory", "NoProvider", "NotDmabuf", "NotGpu", "NotMapped", "NotOwned", "NotRdma", "Peer", "PinFlags", "PoolMemory",
     "ProcessLimit", "Reason", "Region", "RegionLimit", "Revoked", "Span", "SpansAllocations", "TotalLimit", "Transfer",
     "Unaligned", "VendorError", "VendorRefused", "ViewCache", "Watch", "WatchLimit", "bar1", "errors",
     "export_dmabuf", "query", "span", "sync_memops",

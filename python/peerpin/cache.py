@@ -161,14 +161,16 @@ class Cache(_Cache[CachedRegion]):
     """A registration cache of regions: ``with cache.get(tensor) as reg``.
 
     Above max_bytes or max_entries (0: no limit) idle entries are evicted. close() keeps entries in use until they are put.
+    pin_flags: PinFlags of all pins. With PinFlags.PERSISTENT the cache pins GPU memory only, and cannot have Watch.EPOCH.
     """
 
     _entry = CachedRegion
 
-    def __init__(self, context: Context, *, max_bytes: int = 0, max_entries: int = 0, watch: Watch = Watch.BEST) -> None:
+    def __init__(self, context: Context, *, max_bytes: int = 0, max_entries: int = 0, watch: Watch = Watch.BEST,
+                 pin_flags: int = 0) -> None:
+        limits = {"max_bytes": max_bytes, "max_entries": max_entries, "watch": watch, "pin_flags": pin_flags}
         with context._core.use() as ctx:
-            self._open(lambda attr, out: lib.pp_cache_create_ctx(ctx, attr, out),
-                       {"max_bytes": max_bytes, "max_entries": max_entries, "watch": watch}, context._core)
+            self._open(lambda attr, out: lib.pp_cache_create_ctx(ctx, attr, out), limits, context._core)
 
 
 class DmabufCache(_Cache[CachedDmabuf]):

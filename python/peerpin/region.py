@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Pinned memory: contexts, regions, CPU mappings, dma-bufs."""
+import enum
 import errno
 import mmap
 import os
@@ -10,9 +11,14 @@ from ._handle import Core, Handle
 from .errors import Error, check
 from .memory import pointer, span
 
-__all__ = ["Context", "Dmabuf", "Mapping", "Region", "export_dmabuf"]
+__all__ = ["Context", "Dmabuf", "Mapping", "PinFlags", "Region", "export_dmabuf"]
 
-_PERSISTENT = 1
+
+class PinFlags(enum.IntFlag):
+    """Kinds of pins of GPU memory: enum peerpin_pin_flags. Peers reach a PCIE pin by PCIe; it must be PERSISTENT, too."""
+
+    PERSISTENT = 1
+    PCIE = 2
 
 
 class Dmabuf(Handle):
@@ -192,16 +198,17 @@ class Context(Handle):
         with self._core.use() as ctx:
             return int(lib.pp_fd(ctx))
 
-    def pin(self, x: object, length: Optional[int] = None, *, persistent: bool = False) -> Region:
-        """Pin GPU memory, or writable host memory: pp_pin(3).
+    def pin(self, x: object, length: Optional[int] = None, *, persistent: bool = False, pin_flags: int = 0) -> Region:
+        """Pin GPU memory, or writable host memory: pp_pin_with(3).
 
-        x, length: as for span(). persistent: the pin lasts until close(), even if GPU memory is freed.
+        x, length: as for span(). pin_flags: PinFlags. persistent: adds PinFlags.PERSISTENT: the pin lasts until close(), even
+        if the GPU memory is freed.
         Call sync_memops() before a device first accesses GPU memory, or use a Cache, which does.
         """
         memory = span(x, length)
         out, why = ffi.new("struct pp_region *"), ffi.new("struct pp_why *")
         with self._core.use() as ctx:
-            flags = _PERSISTENT if persistent else 0
+            flags = pin_flags | (PinFlags.PERSISTENT if persistent else 0)
             check(lib.pp_pin_with(ctx, pointer(memory.addr), memory.length, flags, out, why), why)
             return Region(self, out, memory.addr - out.addr, memory.keep)
 

@@ -128,14 +128,15 @@ class Registrar(Handle):
     """Cached registrations in a protection domain: pp_verbs(3).
 
     pd: the address of a struct ibv_pd. keep: what must exist as long as the protection domain.
-    access: enum ibv_access_flags of all registrations.
+    access: enum ibv_access_flags of all registrations. pin_flags: PinFlags of the pins of Way.PEERPIN_DMABUF.
     """
 
     def __init__(self, pd: int, access: int = _LOCAL_WRITE, *, max_bytes: int = 0, max_entries: int = 0,
-                 keep: object = None) -> None:
+                 pin_flags: int = 0, keep: object = None) -> None:
         self._lib = load("libpeerpin-verbs.so.1", "libpeerpin-verbs1")
         out = ffi.new("struct pp_verbs **")
-        limits = ffi.new("struct pp_cache_attr *", {"max_bytes": max_bytes, "max_entries": max_entries})
+        limits = ffi.new("struct pp_cache_attr *",
+                         {"max_bytes": max_bytes, "max_entries": max_entries, "pin_flags": pin_flags})
         errors.check(self._lib.pp_verbs_open(ffi.cast("struct ibv_pd *", pd), access, limits, out))
         self._core = Core("registrar", out[0], self._lib.pp_verbs_close, keep=keep)
 

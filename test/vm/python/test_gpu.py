@@ -116,6 +116,21 @@ def test_free_revokes(ctx):
     assert failed.value.errno == errno.ESTALE
 
 
+def test_persistent_pin_outlives_its_memory(ctx):
+    for how in ({"persistent": True}, {"pin_flags": peerpin.PinFlags.PERSISTENT}):
+        x = gpu.CudaArray((MIB,))
+        with ctx.pin(x, **how) as region:
+            x.free()
+            assert region.valid
+    for bad in ({"pin_flags": 1 << 20}, {"pin_flags": peerpin.PinFlags.PCIE}):
+        with pytest.raises(peerpin.Error) as failed:
+            ctx.pin(gpu.CudaArray((MIB,)), **bad)
+        assert failed.value.errno == errno.EOPNOTSUPP
+    with pytest.raises(peerpin.Error) as failed:
+        ctx.pin(np.zeros(MIB, dtype=np.uint8), persistent=True)
+    assert failed.value.errno == errno.EINVAL
+
+
 def test_region_keeps_its_array(ctx):
     x = gpu.CudaArray((MIB,))
     region = ctx.pin(x)
@@ -217,6 +232,24 @@ def test_budget_evicts(ctx):
         for x in arrays:
             cache.get(x).close()
         assert cache.stats().evictions == 2 and regions() == 2
+
+
+def test_cache_makes_persistent_pins(ctx):
+    persistent = peerpin.PinFlags.PERSISTENT
+    with peerpin.Cache(ctx, watch=peerpin.Watch.TAG, pin_flags=persistent) as cache:
+        x = gpu.CudaArray((MIB,))
+        address = x.address
+        cache.get(x).close()
+        x.free()
+        assert regions() == 1 and peerpin.query(address).kind == peerpin.Kind.HOST
+        with pytest.raises(peerpin.Error) as failed:
+            cache.get(np.zeros(MIB, dtype=np.uint8))
+        assert failed.value.errno == errno.EINVAL
+    best, epoch = peerpin.Watch.BEST, peerpin.Watch.EPOCH
+    for watch, flags in ((epoch, persistent), (best, 1 << 20), (best, peerpin.PinFlags.PCIE)):
+        with pytest.raises(peerpin.Error) as failed:
+            peerpin.Cache(ctx, watch=watch, pin_flags=flags)
+        assert failed.value.errno == errno.EOPNOTSUPP
 
 
 def test_dmabufs_are_cached():

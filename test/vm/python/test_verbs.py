@@ -137,5 +137,8 @@ def test_memory_outlives_its_registrar_handle(pd):
     mr.close()
     x.extend(b"1")
     with pytest.raises(peerpin.Error) as failed:
+        peerpin.verbs.Registrar(address_of(pd), pin_flags=1 << 20)
+    assert failed.value.errno == errno.EOPNOTSUPP
+    with pytest.raises(peerpin.Error) as failed:
         peerpin.verbs.Registrar(0)
     assert failed.value.errno == errno.EINVAL
