@@ -137,10 +137,11 @@ static void end(long arg)
 	memory_put(&stored.memory);
 }
 
+/* The length 0 means the whole file. With a length, the kernel keeps the last page unless the length covers it. */
 static int drop_pages(uint64_t bytes, long arg, struct perf_why *why)
 {
-	(void)arg, (void)why;
-	posix_fadvise(stored.fd, 0, (off_t)bytes, POSIX_FADV_DONTNEED);
+	(void)bytes, (void)arg, (void)why;
+	posix_fadvise(stored.fd, 0, 0, POSIX_FADV_DONTNEED);
 	return 0;
 }
 

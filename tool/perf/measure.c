@@ -66,12 +66,12 @@ static void hide_progress(void)
 
 /* ---- one size ------------------------------------------------------------------------------ */
 
-/** struct samples - the samples of one size; @once: ns of the first run, which is not counted as a sample */
+/** struct samples - the samples of one size; @most: limit of @count; @once: ns of the first run, which is not counted as a sample */
 struct samples {
 	const struct perf_op *op;
 	uint64_t bytes;
 	double *at;
-	size_t count;
+	size_t count, most;
 	double once;
 	unsigned int batch;
 };
@@ -112,6 +112,15 @@ static size_t samples_of_pass(const struct perf_args *args)
 	return (args->repeat + args->passes - 1) / args->passes;
 }
 
+/* The passes before the last may have taken all, as each takes the same number, rounded up. */
+static size_t samples_left(const struct perf_row *row, uint64_t bytes, const struct perf_args *args)
+{
+	const struct perf_point *point = perf_find_point(row, bytes);
+	size_t left = args->repeat - (point ? point->count : 0);
+
+	return left < samples_of_pass(args) ? left : samples_of_pass(args);
+}
+
 static int take_all(struct samples *s, const struct perf_args *args, struct perf_why *why)
 {
 	double end = now_ns() + args->seconds * 1e9 / (double)args->passes;
@@ -121,7 +130,7 @@ static int take_all(struct samples *s, const struct perf_args *args, struct perf
 	if (!ret && s->once < SLOW_NS)
 		ret = take(s, &s->once, why);	/* the first run also fills caches */
 	choose_batch(s);
-	while (!ret && s->count < samples_of_pass(args) && (s->count < least || now_ns() < end)) {
+	while (!ret && s->count < s->most && (s->count < least || now_ns() < end)) {
 		ret = take(s, &s->at[s->count], why);
 		s->count += !ret;
 	}
@@ -188,8 +197,9 @@ static void measure_sizes(struct samples *s, const struct perf_args *args, const
 			ret = perf_refuse(&now, "a run of this size would take seconds; give a larger --seconds");
 		} else {
 			show_progress(progress, s->op, args->sizes[i]);
-			*s = (struct samples){ .op = s->op, .bytes = args->sizes[i], .at = s->at, .batch = 1 };
-			ret = measure_size(s, args, row, &now);
+			*s = (struct samples){ .op = s->op, .bytes = args->sizes[i], .at = s->at, .batch = 1,
+					       .most = samples_left(row, args->sizes[i], args) };
+			ret = s->most ? measure_size(s, args, row, &now) : 0;
 		}
 		if (!ret)
 			continue;
