@@ -75,7 +75,9 @@ const struct command metrics_command = {
 		"  --listen ADDRESS:PORT  serve /metrics by HTTP until a signal comes; without ADDRESS: 127.0.0.1\n",
 	.examples =
 		"  peerpin metrics | grep bar1\n"
-		"  peerpin metrics --listen :9855\n",
+		"  peerpin metrics --listen :9855\n"
+		"  peerpin metrics --format prometheus --output /var/lib/prometheus/node-exporter/peerpin.prom\n"
+		"  ls /usr/share/doc/peerpin/examples/monitoring    # systemd units for both ways, alerts, a dashboard\n",
 	.page = "peerpin-metrics",
 	.run = run,
 };

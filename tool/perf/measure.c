@@ -66,7 +66,7 @@ static void hide_progress(void)
 
 /* ---- one size ------------------------------------------------------------------------------ */
 
-/** struct samples - the samples of one size; @most: limit of @count; @once: ns of the first run, which is not counted as a sample */
+/** struct samples - the samples of one size; @most: limit of @count; @once: ns of the first run, which is not a sample */
 struct samples {
 	const struct perf_op *op;
 	uint64_t bytes;
