@@ -48,7 +48,7 @@ $(call unit,copy): private UNIT_WRAP := pp_open pp_close pp_cache_create_ctx pp_
 $(call unit,cache_memory): private UNIT_WRAP := calloc madvise mprotect munmap sysconf
 $(call unit,cache_clock): private UNIT_WRAP := pp_now_ns
 $(call unit,cache_wait): private UNIT_WRAP := pp_fence_heavy pp_waiter_sleep pthread_mutex_trylock
-$(call unit,cache_fork): private UNIT_WRAP := pthread_mutex_lock
+$(call unit,cache_fork fork_lock): private UNIT_WRAP := pthread_mutex_lock
 $(call unit,gdrapi): private UNIT_WRAP := calloc
 
 # For these tests, the library looks up functions of the test by dlsym().
@@ -67,6 +67,7 @@ $(call unit,facts root capture): private UNIT_LDFLAGS := -Wl,-rpath,'$$ORIGIN/fa
 $(call unit,wire): $(B)/vm/bridge.o $(B)/vm/port.o
 
 $(call unit,hook_going): $(B)/obj/hook/going.o
+$(call unit,fork_lock): $(B)/obj/ucm/ucm.o $(B)/obj/ucm/ranges.o
 $(call unit,hook hook_subscriber): $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
 $(call unit,hook hook_subscriber): private UNIT_LDFLAGS := -Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/fake/hooked'
 $(call unit,hook): | $(HOOKED)/libversioned.so

@@ -27,6 +27,18 @@ static struct {
 	int (*attribute)(int *out, int attribute, int device);
 } cuda;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Runs in a child of fork(), which may inherit a lock held by a thread of the parent. */
+static void start_anew(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void init_once(void)
+{
+	pthread_atfork(NULL, NULL, start_anew);
+}
 
 /* libcuda stays loaded: the program's memory is CUDA's. */
 static int load_locked(void)
@@ -49,6 +61,7 @@ static int load(void)
 {
 	int ret;
 
+	pthread_once(&once, init_once);
 	pthread_mutex_lock(&lock);
 	ret = load_locked();
 	pthread_mutex_unlock(&lock);

@@ -21,6 +21,9 @@ static struct pp_subs subs;
 static pthread_t notifier;
 static bool notifies;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 /* ---- the thread ------------------------------------------------------------------------ */
 
 /*
@@ -164,14 +167,25 @@ static int import(void)
 	return ret;
 }
 
+/* Runs in a child of fork(), which may inherit a lock held by a thread of the parent. */
+static void start_anew(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void init_once(void)
+{
+	pthread_atfork(NULL, NULL, start_anew);
+}
+
 PP_PUBLIC int pp_fi_import(void)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool imported;
+	static bool imported;	/* under @lock */
 	int ret = 0;
 
+	pthread_once(&once, init_once);
 	pthread_mutex_lock(&lock);
 	if (!imported)
 		ret = import();

@@ -25,6 +25,8 @@ static void (*unmapped)(void *addr, size_t length);
 
 static pthread_t notifier;
 static bool watches;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void *notify(void *unused)
 {
@@ -102,14 +104,25 @@ static bool find(void)
 	return ucm && unmapped;
 }
 
+/* Runs in a child of fork(), which may inherit a lock held by a thread of the parent. */
+static void start_anew(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void init_once(void)
+{
+	pthread_atfork(NULL, NULL, start_anew);
+}
+
 bool pp_ucm_watches(void)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static atomic_bool begun;
 
-	if (!begun) {		/* a child of fork() must not take the lock, which may be locked there */
+	if (!begun) {
+		pthread_once(&once, init_once);
 		pthread_mutex_lock(&lock);
 		if (!begun && find()) {
 			begin_once();
