@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "libpeerpin.h"
 #include "lib/cuda/process.h"
@@ -77,11 +78,19 @@ static bool reserve(void *at, size_t length)
 	return !madvise((void *)begin, (uintptr_t)at + length - begin, MADV_POPULATE_WRITE);
 }
 
+/* Beyond RLIMIT_FSIZE ftruncate() would end the process by SIGXFSZ. */
+static bool may_have_size(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= SIZE;
+}
+
 static void *map(int fd)
 {
 	void *at;
 
-	if (ftruncate(fd, SIZE))
+	if (!may_have_size() || ftruncate(fd, SIZE))
 		return NULL;
 	at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,6 +218,59 @@ static void nothing_is_published_unless_asked(void **state)
 	assert_int_equal(in_child(asked_for_nothing), 0);
 }
 
+static const char *value;
+
+static int asked_by_value(void)
+{
+	return not_asked(value);
+}
+
+static void malformed_variable_publishes_nothing(void **state)
+{
+	static const char *const values[] = { "1 ", "01", "-1", "11", "yes", "\xff\x01", "1=1" };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		value = values[i];
+		assert_int_equal(in_child(asked_by_value), 0);
+	}
+}
+
+/* glibc's secure_getenv() finds no variable in a setuid program. */
+static bool is_setuid;
+
+char *secure_getenv(const char *name)
+{
+	return is_setuid ? NULL : getenv(name);
+}
+
+static int asked_as_setuid(void)
+{
+	is_setuid = true;
+	return not_asked("1");
+}
+
+static void setuid_program_publishes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(asked_as_setuid), 0);
+}
+
+/* The kernel ends a process that grows a file beyond RLIMIT_FSIZE. A memfd is a file. */
+static int asked_within_file_limit(void)
+{
+	const struct rlimit limit = { 65536, 65536 };
+
+	return setrlimit(RLIMIT_FSIZE, &limit) ? 102 : not_asked("1");
+}
+
+static void file_size_limit_publishes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(asked_within_file_limit), 0);
+}
+
 /* ---- hostile observers ---------------------------------------------------- */
 
 static int own_fd(void)
@@ -371,6 +425,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(child_publishes_its_own_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(top_shows_forked_child, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_published_unless_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(malformed_variable_publishes_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(setuid_program_publishes_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(file_size_limit_publishes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(published_file_is_read_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(closed_publication_leaves_other_files_alone, setup, teardown),	/* last */
 		cmocka_unit_test(valid_publication_is_read),
