@@ -36,8 +36,8 @@ unit = $(1:%=$(B)/bin/test/test_%)
 
 # A mock is an object file. It precedes the archives on the command line, so the linker
 # takes the mock's functions instead of the library's. Only the tests listed here link a mock.
-MOCKED_kernel := null region watched map export ctx_cache watch why peer verbs verbs_host gdrapi gdrapi_map
-MOCKED_cuda := fi_subs null region watched map export ctx_cache descriptors watch why file query peer verbs verbs_host
+MOCKED_kernel := null cancel region watched map export ctx_cache watch why peer verbs verbs_host gdrapi gdrapi_map
+MOCKED_cuda := fi_subs null cancel region watched map export ctx_cache descriptors watch why file query peer verbs verbs_host
 MOCKED_memory := regcache regcache_limits regcache_threads regcache_model regcache_torture publish
 MOCKED_nvml := why
 MOCKED_verbs := verbs verbs_host

@@ -6,6 +6,7 @@
 #include "dmabuf.h"
 #include "pin.h"
 #include "lib/cuda/process.h"
+#include "lib/sys/cancel.h"
 #include "public.h"
 #include "refuse.h"
 
@@ -60,6 +61,7 @@ static int open_gdr(struct gdr *g)
 
 GDR_PUBLIC gdr_t gdr_open(void)
 {
+	PP_NO_CANCEL;
 	struct gdr *g = calloc(1, sizeof(*g));
 	int ret = g ? open_gdr(g) : gdr_refuse(-ENOMEM, "no memory for the handle");
 
@@ -82,6 +84,7 @@ static int handle_forget(struct gdr_handle *h)
 GDR_PUBLIC int gdr_close(gdr_t g)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	int ret = gdr_check(g);
 
 	if (ret == -EINVAL)

@@ -7,6 +7,7 @@
 #include "pin.h"
 #include "public.h"
 #include "refuse.h"
+#include "lib/sys/cancel.h"
 #include "lib/sys/sys.h"
 
 /* If peerpin_nv is not loaded, tries the provider of integrated GPUs. */
@@ -145,6 +146,7 @@ static int pin(struct gdr *g, const struct peerpin_pin *request, gdr_mh_t *out)
 static int pin_buffer(struct gdr *g, unsigned long addr, size_t size, uint64_t p2p_token, uint32_t va_space,
 		      uint32_t flags, gdr_mh_t *handle)
 {
+	PP_NO_CANCEL;
 	struct peerpin_pin request = {
 		.size = sizeof(request),
 		.addr = addr,
@@ -222,6 +224,7 @@ int gdr_pin_end(struct gdr_handle *h)
 GDR_PUBLIC int gdr_unpin_buffer(gdr_t g, gdr_mh_t handle)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct gdr_handle *h;
 	int ret = gdr_handle_lock(g, handle, &h);
 

@@ -2,10 +2,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "lib/sys/cancel.h"
 #include "refuse.h"
 
 int gdr_refuse(int error, const char *format, ...)
 {
+	PP_NO_CANCEL;	/* the caller may hold a lock, and writing is a cancellation point */
 	char text[512];
 	va_list args;
 

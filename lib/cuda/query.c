@@ -2,6 +2,7 @@
 #include <linux/types.h>
 #include <peerpin.h>
 #include <stdbool.h>
+#include "lib/sys/cancel.h"
 #include "cuda_api.h"
 #include "query.h"
 #include "lib/sys/sys.h"
@@ -103,6 +104,7 @@ static unsigned int provider_of(const struct pp_mem *mem,
 
 unsigned int pp_query_provider(const void *addr, struct pp_mem *out)
 {
+	PP_NO_CANCEL;
 	const struct pp_cuda *cuda = pp_cuda();
 	struct answer a;
 
@@ -113,8 +115,10 @@ unsigned int pp_query_provider(const void *addr, struct pp_mem *out)
 	return provider_of(out, &a);
 }
 
+/* Also called by hits, where a cancelled thread would leave its reference behind. */
 uint64_t pp_query_buffer_id(uint64_t addr)
 {
+	PP_NO_CANCEL;
 	const struct pp_cuda *cuda = pp_cuda();
 	unsigned long long id = 0;
 
@@ -138,6 +142,7 @@ PP_PUBLIC int pp_query(const void *addr, struct pp_mem *out)
 PP_PUBLIC int pp_sync_memops(const void *addr)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	const struct pp_cuda *cuda = pp_cuda();
 	unsigned int on = 1;
 

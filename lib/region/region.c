@@ -234,6 +234,7 @@ PP_PUBLIC int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
 			  struct pp_why *why)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_why ignored;
 	int ret;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* libgdrapi on a mock kernel: its requests, and its results for the answers of the kernel. */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,63 @@ static void absent_module_is_replaced(void **state)
 	pin_by_dmabuf(GDR_PIN_FLAG_DEFAULT);
 	pin_by_dmabuf(GDR_PIN_FLAG_FORCE_PCIE);
 	close_unused();
+}
+
+static int unpin_result;
+
+static void *unpin_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	unpin_result = gdr_unpin_buffer(g, mh);
+	return arg;
+}
+
+/* close() is a cancellation point, and the call holds the handle's lock. */
+static void cancelled_unpin_keeps_no_lock(void **state)
+{
+	pthread_t thread;
+	void *end;
+
+	(void)state;
+	mock_open_error = -ENOENT;
+	dmabuf_error = 0;
+	g = gdr_open();
+	dmabuf_error = -EOPNOTSUPP;
+	assert_non_null(g);
+	assert_int_equal(gdr_pin_buffer_v2(g, base, PAGE, 0, &mh), 0);
+	assert_int_equal(pthread_create(&thread, NULL, unpin_cancelled, NULL), 0);
+	assert_int_equal(pthread_join(thread, &end), 0);
+	assert_null(end);
+	assert_int_equal(unpin_result, 0);
+	alarm(60);
+	pin_by_dmabuf(GDR_PIN_FLAG_DEFAULT);
+	alarm(0);
+	close_unused();
+}
+
+static int refused_result;
+
+static void *pin_refused_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	refused_result = gdr_pin_buffer(g, base, PAGE, 0, 0, &mh);
+	return arg;
+}
+
+/* The line on stderr is written with the handle's lock held. */
+static void cancelled_refusal_keeps_no_lock(void **state)
+{
+	pthread_t thread;
+	void *end;
+
+	(void)state;
+	setenv("GDRCOPY_ENABLE_LOGGING", "1", 1);
+	mock_expect(PEERPIN_IOC_PIN, no_such_memory);
+	assert_int_equal(pthread_create(&thread, NULL, pin_refused_cancelled, NULL), 0);
+	assert_int_equal(pthread_join(thread, &end), 0);
+	unsetenv("GDRCOPY_ENABLE_LOGGING");
+	assert_null(end);
+	assert_int_equal(refused_result, EINVAL);
 }
 
 static void environment_selects_dmabufs(void **state)
@@ -632,6 +690,8 @@ int main(void)
 		cmocka_unit_test_setup(malformed_environment_is_ignored, setup),
 		cmocka_unit_test_setup(absent_module_is_replaced, setup),
 		cmocka_unit_test_setup(environment_selects_dmabufs, setup),
+		cmocka_unit_test_setup(cancelled_unpin_keeps_no_lock, setup),
+		OPEN(cancelled_refusal_keeps_no_lock),
 		cmocka_unit_test_setup(close_unpins_all, setup),
 		cmocka_unit_test_setup(no_memory_gives_no_handle, setup),
 		LEAVES_A_PIN(no_memory_pins_nothing),

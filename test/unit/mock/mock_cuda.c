@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,13 @@ void mock_cuda_reset(void)
 	mock_cuda_context = &contexts[PROGRAMS];
 	mock_cuda_primaries = 0;
 	mock_cuda_primary_error = 0;
+}
+
+/* A function of CUDA may be a cancellation point. */
+static void count_call(void)
+{
+	pthread_testcancel();
+	mock_cuda_calls++;
 }
 
 static struct mock_allocation *find(unsigned long long addr)
@@ -115,7 +123,7 @@ static int get_attributes(unsigned int count, int *attributes, void **data,
 {
 	unsigned int i;
 
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error)
 		return mock_cuda_error;
 	for (i = 0; i < count; i++) {
@@ -128,7 +136,7 @@ static int get_attributes(unsigned int count, int *attributes, void **data,
 
 static int get_attribute(void *data, int attribute, unsigned long long addr)
 {
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error)
 		return mock_cuda_error;
 	if (!find(addr))
@@ -142,7 +150,7 @@ static int set_attribute(const void *value, int attribute,
 {
 	struct mock_allocation *a = find(addr);
 
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error)
 		return mock_cuda_error;
 	if (!a || attribute != PP_CU_SYNC_MEMOPS || *(const int *)value != 1)
@@ -156,7 +164,7 @@ static int set_attribute(const void *value, int attribute,
 /* The PCI address of the device. mock_nvml.c has the same address for the same device. */
 static int pci_bus_id(char *out, int room, int device)
 {
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error)
 		return mock_cuda_error;
 	snprintf(out, room, "0000:%02X:1F.0", device + 1);
@@ -202,7 +210,7 @@ static int release(int device)
 
 static int device_attribute(int *out, int attribute, int device)
 {
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error)
 		return mock_cuda_error;
 	if (device != DEVICE || attribute != PP_CU_IS_COHERENT)
@@ -213,7 +221,7 @@ static int device_attribute(int *out, int attribute, int device)
 
 static int get_handle(void *handle, unsigned long long addr, size_t size, int type, unsigned long long flags)
 {
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error || mock_cuda_export_error)
 		return mock_cuda_error ? mock_cuda_error : mock_cuda_export_error;
 	if (addr % 4096 || size % 4096 || type != PP_CU_DMA_BUF_FD || flags & ~1ull)
@@ -237,7 +245,7 @@ static bool holds(unsigned long long addr, size_t length)
 /* Mock GPU memory is memory of the test at the same address. */
 static int write_memory(unsigned long long to, const void *from, size_t length)
 {
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error)
 		return mock_cuda_error;
 	if (!holds(to, length))
@@ -250,7 +258,7 @@ static int write_memory(unsigned long long to, const void *from, size_t length)
 
 static int read_memory(void *to, unsigned long long from, size_t length)
 {
-	mock_cuda_calls++;
+	count_call();
 	if (mock_cuda_error)
 		return mock_cuda_error;
 	if (!holds(from, length))
