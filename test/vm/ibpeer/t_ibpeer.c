@@ -139,6 +139,27 @@ CASE(persistent_registration_outlives_free)
 	EXPECT_CLEAN();
 }
 
+static void expect_end_by_unbind(unsigned int told)
+{
+	struct emugpu_info there;
+
+	EXPECT(!gpu_alloc(GPU_A) && !emu_info(gpu, 0, &there), "alloc");
+	mr = mr_open();
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
+	EXPECT(!emu_sysfs(&there, "unbind"), "unbind");
+	EXPECT(mr_state(mr).out_told == told, "%u invalidations of the user", mr_state(mr).out_told);
+	EXPECT(!mr_deregister(mr), "deregister");
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A) && !emu_sysfs(&there, "bind"), "bind");
+	EXPECT_CLEAN();
+}
+
+/* The InfiniBand core cannot invalidate a persistent registration. So unbinding waits for it until drain_timeout_ms. */
+CASE(gpu_unbind_ends_persistent_registration)
+{
+	expect_end_by_unbind(0);
+}
+
 /* ---- ends of a registration --------------------------------------------------------- */
 
 CASE(registration_keeps_the_module)
@@ -189,6 +210,11 @@ CASE(free_unmaps_the_registration)
 	EXPECT(!iommu || !mr_leads_to(mr, list.out_bus[0], IB_PEER_CHIP), "the freed memory is still mapped");
 	close(mr);
 	EXPECT_CLEAN();
+}
+
+CASE(gpu_unbind_ends_revocable_registration)
+{
+	expect_end_by_unbind(1);
 }
 
 /* The GPU driver ignores a put by another process. So the pin ends when the memory is freed. */
