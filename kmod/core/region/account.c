@@ -11,7 +11,7 @@
 
 /*
  * The limits are off by default. Users that do not trust each other need them:
- * doc/security.md (rows 28 to 30, 36). RLIMIT_MEMLOCK does not count GPU memory.
+ * doc/security.md (rows 28 to 30, 36, 37). RLIMIT_MEMLOCK does not count GPU memory.
  */
 static unsigned long max_process_bytes;
 module_param(max_process_bytes, ulong, 0644);

@@ -18,6 +18,7 @@ enum {
 	MANY = 2000,
 	LONG_PAGES = 16384,
 	OFTEN = 8,
+	OWNERS = 4,
 };
 
 static char *host;
@@ -294,6 +295,50 @@ CASE(bar1_is_shared_unless_limited)
 	AS_USER(MALLORY, takes_all_of_the_aperture);
 	EXPECT(all_came_back() && limits(2 * BLOCK, 0, 0), "%lld bytes left", total());
 	AS_USER(MALLORY, takes_what_is_allowed_of_the_aperture);
+	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
+}
+
+/* ---- pins of processes that have exited ----------------------------------------- */
+
+static int passed[2];	/* sockets; no process receives */
+static int collected[2];
+
+static void pins_passes_and_exits(void)
+{
+	int emu = emu_open(), fd = pin_open();
+	struct peerpin_pin p = {
+		.size = sizeof(p), .addr = GPU_A, .length = GPU_PAGE, .flags = PEERPIN_PIN_PERSISTENT,
+	};
+
+	EXPECT(!emu_alloc(emu, GPU_A, BLOCK) && !ioctl(fd, PEERPIN_IOC_PIN, &p), "pin: %d", errno);
+	EXPECT(!fd_send(passed[0], fd) && !close(fd), "send: %s", strerror(errno));
+}
+
+static void collects_files(void)
+{
+	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, passed), "%s", strerror(errno));
+	for (int i = 0; i < OWNERS; i++)
+		AS_USER(0, pins_passes_and_exits);
+	EXPECT(write(collected[1], "", 1) == 1, "write");
+	pause();
+}
+
+/* Each owner obeys the limit and exits. Their pins stay as long as a socket has their files. */
+CASE(passed_files_outlive_their_owners)
+{
+	struct user *mallory;
+	long long bytes;
+	char byte;
+
+	EXPECT(!pipe(collected) && limits(GPU_PAGE, 0, 0), "parameter");
+	mallory = user_start(MALLORY, collects_files);
+	close(collected[1]);
+	EXPECT(read(collected[0], &byte, 1) == 1, "Mallory: %s", mallory->why);
+	bytes = total();
+	kill(mallory->pid, SIGKILL);
+	waitpid(mallory->pid, NULL, 0);
+	close(collected[0]);
+	EXPECT(bytes == OWNERS * GPU_PAGE, "%lld bytes", bytes);
 	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
 }
 
