@@ -46,7 +46,7 @@ static int pin_persistently(void)
 	return 0;
 }
 
-/* The exit of the owner closes no descriptor, because the parent shares the table. So the pin stays until the parent's close. */
+/* The exit of the owner closes no descriptor, because the parent shares the table. So the pin stays. */
 CASE(shared_descriptor_outlives_its_owner)
 {
 	pid_t pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
@@ -125,7 +125,8 @@ CASE(killed_process_with_ring_leaves_nothing)
 	close(ring);
 	EXPECT(emu_in_child(killed_with_ring_and_dma) == -1, "child");
 	EXPECT(core_stale(core, 0) == 1, "the region of the killed process is live");
-	EXPECT(!core_end(core, 0) && !core_do(core, CORE_CHECK_DETACH, DEVICE) && !core_do(core, CORE_CHECK_PUT, 0), "end");
+	EXPECT(!core_end(core, 0) && !core_do(core, CORE_CHECK_DETACH, DEVICE) &&
+	       !core_do(core, CORE_CHECK_PUT, 0), "end");
 	EXPECT_CLEAN();
 }
 
@@ -203,7 +204,8 @@ CASE(file_calls_leave_region_and_words)
 	EXPECT(words[p.out_slot] == p.out_epoch, "%u, pinned as %u", words[p.out_slot], p.out_epoch);
 	EXPECT(!query(file, p.out_region, &q) && q.out_state == PEERPIN_STATE_LIVE, "state %u", q.out_state);
 	EXPECT(mremap((void *)(uintptr_t)words, 0, PAGE, MREMAP_MAYMOVE) == MAP_FAILED, "a second mapping by mremap()");
-	EXPECT(!munmap(view, PAGE) && !munmap((void *)(uintptr_t)words, PEERPIN_MAX_REGIONS * sizeof(uint32_t)), "munmap");
+	EXPECT(!munmap(view, PAGE), "munmap");
+	EXPECT(!munmap((void *)(uintptr_t)words, PEERPIN_MAX_REGIONS * sizeof(uint32_t)), "munmap");
 	close(file);
 	EXPECT_CLEAN();
 }

@@ -2,7 +2,10 @@
 /* The revocation of a dma-buf of GPU memory races with calls of its importer and owner. */
 #include "exported.h"
 
+#include <linux/dma-buf.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 SETUP(nodes_are_there)
 {
@@ -150,6 +153,57 @@ CASE(free_races_with_unpin)
 		expect_ended(0);
 		CHECK_CASE();
 		EXPECT(detach(0) == 0 && close(whole) == 0, "detach");
+		EXPECT_ALL_GONE();
+	}
+}
+
+static atomic_bool stopped;
+
+/* Calls that each holder of the descriptor may make. The copy of the importer's fence is one of the dma-buf, too. */
+static void *call_until_stopped(void *unused)
+{
+	struct dma_buf_sync begin = { DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW };
+	struct dma_buf_sync end = { DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW };
+	struct pollfd both = { .fd = whole, .events = POLLIN | POLLOUT };
+
+	while (!stopped) {
+		struct dma_buf_export_sync_file out = { .flags = DMA_BUF_SYNC_RW };
+		struct dma_buf_import_sync_file in = { .flags = DMA_BUF_SYNC_WRITE };
+
+		poll(&both, 1, 0);
+		ioctl(whole, DMA_BUF_SET_NAME, "name");
+		lseek(whole, 0, SEEK_END);
+		if (ioctl(whole, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &out))
+			continue;
+		in.fd = out.fd;
+		ioctl(whole, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in);
+		close(out.fd);
+		if (!ioctl(whole, DMA_BUF_IOCTL_SYNC, &begin))
+			ioctl(whole, DMA_BUF_IOCTL_SYNC, &end);
+	}
+	return unused;
+}
+
+CASE(end_races_with_calls_on_descriptor)
+{
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		start_import(i % 2);
+		CHECK_CASE();
+		stopped = false;
+		EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
+		EXPECT(!pthread_create(&thread, NULL, call_until_stopped, NULL), "thread");
+		usleep(i % 10 * 50);
+		EXPECT(slot_call(DMABUF_CHECK_SIGNAL, 0) == 0, "signal");
+		EXPECT((i & 4 ? unpin(peerpin, region.out_region) : emu_free(fd, VA)) == 0, "end");
+		stopped = true;
+		pthread_join(thread, NULL);
+		expect_ended(0);
+		CHECK_CASE();
+		EXPECT(detach(0) == 0 && close(whole) == 0, "detach");
+		EXPECT((i & 4 ? emu_free(fd, VA) : unpin(peerpin, region.out_region)) == 0, "end");
 		EXPECT_ALL_GONE();
 	}
 }
