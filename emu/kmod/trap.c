@@ -5,6 +5,8 @@
 #include <linux/err.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/irq_work.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
@@ -108,10 +110,15 @@ void emugpu_trap_enable(bool on)
 	int i;
 
 	mutex_lock(&trap_lock);
-	enabled = on;
+	WRITE_ONCE(enabled, on);
 	for (i = 0; i < TABLES && !on; i++)
 		trap_clear(&traps[i]);
 	mutex_unlock(&trap_lock);
+}
+
+size_t emugpu_trap_room(size_t size)
+{
+	return READ_ONCE(enabled) ? max_t(size_t, size, PAGE_SIZE) : size;
 }
 
 void emugpu_trap_set(const struct nvidia_p2p_page_table *table)

@@ -2,7 +2,7 @@
 /*
  * Traps: hardware watchpoints on the page tables of pins that have ended. A trapped access is a violation by the
  * accessing module. A processor has four watchpoints, so the traps watch two words of the last two tables. All functions
- * may sleep and take their own lock.
+ * but emugpu_trap_room() may sleep and take their own lock.
  */
 #ifndef _EMUGPU_TRAP_H
 #define _EMUGPU_TRAP_H
@@ -13,6 +13,12 @@ struct nvidia_p2p_page_table;
 
 /* Without @on, removes all traps. */
 void emugpu_trap_enable(bool on);
+
+/*
+ * Bytes to allocate for a table of @size bytes: a whole page if traps are on. QEMU 7.2 checks an unaligned store against
+ * the watchpoints of the whole page up to the store, so other objects must not share the page of a watched table.
+ */
+size_t emugpu_trap_room(size_t size);
 
 /* Watches the table of a pin that has ended. */
 void emugpu_trap_set(const struct nvidia_p2p_page_table *table);

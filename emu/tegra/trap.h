@@ -11,6 +11,11 @@ static inline void emugpu_trap_enable(bool on)
 {
 }
 
+static inline size_t emugpu_trap_room(size_t size)
+{
+	return size;
+}
+
 static inline void emugpu_trap_set(const struct nvidia_p2p_page_table *table)
 {
 }

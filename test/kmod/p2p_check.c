@@ -14,6 +14,7 @@
 #include <linux/pci.h>
 #include <linux/poison.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -318,6 +319,23 @@ static int get_rsync_registers(const struct p2p_check_call *arg)
 	return err;
 }
 
+/* Unaligned stores of two bytes to new objects that kmalloc() takes from the same slabs as page tables */
+static int write_neighbours(void)
+{
+	enum { OBJECTS = 128 };
+	void *objects[OBJECTS];
+	int i;
+
+	for (i = 0; i < OBJECTS; i++) {
+		objects[i] = kmalloc(sizeof(struct nvidia_p2p_page_table), GFP_KERNEL);
+		if (objects[i])
+			WRITE_ONCE(*(u16 *)(objects[i] + 17), 1);
+	}
+	for (i = 0; i < OBJECTS; i++)
+		kfree(objects[i]);
+	return 0;
+}
+
 /* ---- the node -------------------------------------------------------------- */
 
 static int run(unsigned int cmd, struct slot *slot, void *arg)
@@ -361,6 +379,8 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return ruin_map(slot, arg);
 	case P2P_CHECK_POKE:
 		return poke(((const struct p2p_check_call *)arg)->va);
+	case P2P_CHECK_WRITE_NEIGHBOURS:
+		return write_neighbours();
 	default:
 		return -ENOTTY;
 	}

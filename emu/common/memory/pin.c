@@ -48,7 +48,7 @@ struct emugpu_pin *emugpu_pin_new(const struct emugpu_pin_request *request)
 
 	if (!pin)
 		return NULL;
-	pin->table = kzalloc(sizeof(*pin->table), GFP_KERNEL);
+	pin->table = kzalloc(emugpu_trap_room(sizeof(*pin->table)), GFP_KERNEL);
 	if (!pin->table) {
 		kfree(pin);
 		return NULL;

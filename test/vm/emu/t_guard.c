@@ -345,6 +345,22 @@ CASE(read_of_dead_table_is_a_breach)
 	free_one();
 }
 
+CASE(neighbour_of_dead_table_is_no_breach)
+{
+	unsigned int i;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(emu_guard_mappings(fd, 1) == 0, "on");
+	for (i = 0; i < 4; i++) {
+		EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "pin");
+		EXPECT(call(P2P_CHECK_WRITE_NEIGHBOURS, (struct p2p_check_call){ 0 }) == 0, "write");
+		EXPECT_NO_BREACH(fd);
+	}
+	EXPECT(emu_guard_mappings(fd, 0) == 0, "off");
+	free_one();
+}
+
 /* ---- the stash ------------------------------------------------------------------ */
 
 CASE(stash_hides_and_restores_pinned_memory)
