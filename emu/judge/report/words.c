@@ -107,18 +107,43 @@ void words_of_note(FILE *file, const struct summary *summary, unsigned int i)
 			strcmp(summary->run->args->nvidia, "open") ? "open" : "proprietary", summary->refused);
 }
 
+static size_t length_of_place(const char *text)
+{
+	const char *end = strstr(text, " age=");
+
+	return end ? (size_t)(end - text) : strlen(text);
+}
+
+/*
+ * The line with the function of a module: line @i, or a line of the stack below it. Line @i itself may have an inlined
+ * caller of the kernel, or the trampoline of the judge's probe at the allocator.
+ */
+static size_t line_of_module(const struct result *result, size_t i)
+{
+	const char *text = result->log[i].text;
+	size_t line;
+
+	if (memchr(text, '[', length_of_place(text)))
+		return i;
+	for (line = i + 1; line < result->nr_log && result->log[line].text[0] == ' '; line++)
+		if (strchr(result->log[line].text, '['))
+			return line;
+	return i;
+}
+
 static void put_owner(FILE *file, const char *driver, const struct result *result, const char *key, const char *label)
 {
 	char text[SOURCE_MAX];
 	const char *at;
-	size_t i;
+	size_t i, line;
 
 	for (i = 0; i < result->nr_log; i++) {
-		at = strstr(source_text(driver, result->log[i].text, text), key);
-		if (!at)
+		if (!strstr(result->log[i].text, key))
 			continue;
-		at += strlen(key);
-		fprintf(file, "%s%.*s\n", label, (int)(strstr(at, " age=") ? strstr(at, " age=") - at : (int)strlen(at)), at);
+		line = line_of_module(result, i);
+		at = source_text(driver, result->log[line].text, text);
+		at = line == i ? strstr(at, key) + strlen(key) : at + 1;
+		fprintf(file, "%s%.*s\n", label, (int)length_of_place(at), at);
 		return;
 	}
 }

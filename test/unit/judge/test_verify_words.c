@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/* Words of a report about damaged memory: the functions that allocated, freed and used it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "test/unit/unit.h"
+#include "emu/judge/report/words.h"
+
+static char *out;
+static size_t length;
+
+static void words_of_log(const char *const *lines)
+{
+	const struct verify_args args = { .driver = "/no/driver.ko" };
+	const struct run run = { .args = &args };
+	const struct summary summary = { .run = &run };
+	struct result result = { 0 };
+	const struct judgement judgement = { .rule = rule_at(rule_index("use-after-free")), .result = &result };
+	FILE *file = open_memstream(&out, &length);
+
+	assert_non_null(file);
+	for (; *lines; lines++)
+		result_log(&result, *lines);
+	words_of_memory(file, &summary, &judgement);
+	fclose(file);
+	free(result.log);
+}
+
+static void functions_of_driver_are_named(void **state)
+{
+	const char *const log[] = {
+		"Allocated in mydrv_open+0x10/0x20 [mydrv] age=7 cpu=0 pid=93",
+		" other+0x1/0x2 [other]",
+		"Freed in mydrv_close+0x1/0x20 [mydrv] age=3 cpu=0 pid=93",
+		"RIP: 0010:mydrv_ioctl+0x5/0x30 [mydrv]",
+		NULL,
+	};
+
+	(void)state;
+	words_of_log(log);
+	assert_string_equal(out, "  allocated: mydrv_open+0x10/0x20 [mydrv]\n"
+				 "  freed:    mydrv_close+0x1/0x20 [mydrv]\n"
+				 "  used:     mydrv_ioctl+0x5/0x30 [mydrv]\n");
+	free(out);
+}
+
+static void stack_names_module_behind_kernel(void **state)
+{
+	const char *const log[] = {
+		"Allocated in arch_rethook_trampoline+0x0/0x60 age=7 cpu=0 pid=93",
+		" kmalloc_trace+0x26/0x90",
+		" mydrv_open+0x10/0x20 [mydrv]",
+		" later+0x1/0x2 [other]",
+		"Freed in kvfree+0x1/0x20 age=3 cpu=0 pid=93",
+		" do_syscall_64+0x5d/0xb0",
+		"Object 0x1 @offset=2 [not a stack]",
+		NULL,
+	};
+
+	(void)state;
+	words_of_log(log);
+	assert_string_equal(out, "  allocated: mydrv_open+0x10/0x20 [mydrv]\n  freed:    kvfree+0x1/0x20\n");
+	free(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_of_driver_are_named),
+		cmocka_unit_test(stack_names_module_behind_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
