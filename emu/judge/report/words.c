@@ -19,6 +19,7 @@ static const struct words keys[] = {
 	{ "fail=get_pages:", "this call of get_pages fails: number " },
 	{ "fail=far_peer:", "no supported root complex connects the peer and the GPU, so this call of dma_map_pages fails: number " },
 	{ "fail=dma_map:", "this call of dma_map_pages fails: number " },
+	{ "move=", "the contents of a dma-buf arrive after it was mapped, late by this many ms: " },
 };
 
 static const struct words actions[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Words of a report about damaged memory: the functions that allocated, freed and used it. */
+/* Words of a report: the fault of a scenario; the functions that allocated, freed and used damaged memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +63,28 @@ static void stack_names_module_behind_kernel(void **state)
 	free(out);
 }
 
+static void late_memory_is_a_fault(void **state)
+{
+	const struct scenario late = { .keys = "move=100" }, plain = { .keys = "" };
+	FILE *file = open_memstream(&out, &length);
+
+	(void)state;
+	assert_non_null(file);
+	words_of_scenario(file, &late, NULL);
+	fputs("; ", file);
+	words_of_scenario(file, &plain, NULL);
+	fclose(file);
+	assert_string_equal(out, "the contents of a dma-buf arrive after it was mapped, late by this many ms: 100; "
+				 "no fault is injected");
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_driver_are_named),
 		cmocka_unit_test(stack_names_module_behind_kernel),
+		cmocka_unit_test(late_memory_is_a_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
