@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/cuda/process.h"
@@ -107,8 +108,13 @@ static bool valid(struct fid_mem_monitor *m, const void *addr, size_t length)
 	return pp_subs_valid(&subs, (uintptr_t)addr, length);
 }
 
+/*
+ * libfabric 1.13 to 2.6 have these five functions, and take the monitor only if @size covers all that they call. The
+ * headers of a later version may have more functions: @size ends after the last function that is set here, so
+ * that such a libfabric refuses the monitor, instead of calling NULL.
+ */
 static struct fi_ops_mem_monitor monitor_ops = {
-	.size = sizeof(monitor_ops),
+	.size = offsetof(struct fi_ops_mem_monitor, valid) + sizeof(monitor_ops.valid),
 	.start = start,
 	.stop = stop,
 	.subscribe = subscribe,
@@ -142,7 +148,7 @@ static int bind(const struct pp_fabric *fabric)
 	monitor.export_ops = &monitor_ops;
 	ret = fi_import_fid(cache, &monitor.fid, 0);
 	fi_close(cache);
-	return ret;
+	return ret == -FI_EINVAL ? -EOPNOTSUPP : ret;
 }
 
 static int import(void)

@@ -26,7 +26,7 @@ static const char *advice(int error)
 	case -EBUSY:
 		return "another monitor is imported already, in use, or selected by FI_MR_CACHE_MONITOR";
 	case -EOPNOTSUPP:
-		return "libfabric is older than 1.14, or peerpin.ko older than this library";
+		return "libfabric is older than 1.14, or needs a newer libpeerpin-fi; or peerpin.ko is older than this library";
 	case -ENODEV:
 	case -ENOENT:
 		return "there is no /dev/peerpin; type: modprobe peerpin";

@@ -310,8 +310,8 @@ static void discard(struct pp_subs *s, uint64_t start, uint64_t length)
 }
 
 /*
- * The thread never moves a subscription and never removes a LIVE one, and mm_lock excludes all other
- * functions that do. So what find() returns stays.
+ * The thread never moves a subscription and never removes a LIVE one. mm_lock excludes add() and remove(),
+ * and clear() runs only while there is no cache. So what find() returns stays.
  */
 bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
 {

@@ -8,8 +8,9 @@
  * range again, until all older entries of the range are removed: each valid() that returned false
  * and each unsubscription has removed one entry, and notify() removes all.
  *
- * libfabric holds one lock (mm_lock) around all calls of add(), remove(), valid() and clear(). The
- * other functions are for the notifying thread, which does not hold mm_lock.
+ * libfabric holds one lock (mm_lock) around all calls of add(), remove() and valid(), and calls
+ * clear() only while there is no cache. The other functions are for the notifying thread, which
+ * does not hold mm_lock.
  */
 #ifndef PP_FI_SUBS_H
 #define PP_FI_SUBS_H

@@ -26,9 +26,9 @@ extern "C" {
  *
  * Context: any thread; not in a signal handler. No cancellation point.
  *
- * Return: 0; -ENOENT libfabric.so.1 is not loaded; -EOPNOTSUPP libfabric is older than 1.14, or the
- * kernel module has no watches; -EBUSY libfabric has another imported monitor or uses one already,
- * or FI_MR_CACHE_MONITOR is set; -ENOMEM; or the error of pp_open().
+ * Return: 0; -ENOENT libfabric.so.1 is not loaded; -EOPNOTSUPP libfabric is older than 1.14 or needs
+ * a newer libpeerpin-fi, or the kernel module has no watches; -EBUSY libfabric has another imported
+ * monitor or uses one already, or FI_MR_CACHE_MONITOR is set; -ENOMEM; or the error of pp_open().
  */
 int pp_fi_import(void);
 
