@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
-# Sourced by scripts/kernel: if the installed Debian release lacks a kernel, the kernel
-# comes from the backports of the next release. No package is installed, and apt's own
-# lists and sources stay unchanged.
+# Sourced by scripts/kernel, scripts/soft-roce and scripts/engines: what the installed Debian
+# release lacks comes from the next release or its backports. No package is installed, and
+# apt's own lists and sources stay unchanged.
 
 newer=trixie
 newer_is_used=''
@@ -40,7 +40,7 @@ use_newer() {
 
 	uri=$(mirror)
 	[ -n "$uri" ] || return
-	echo "$self: looking for a kernel $version in $newer-backports" >&2
+	echo "$self: looking in $newer and $newer-backports" >&2
 	newer_dir=$kernels/.apt-$newer
 	mkdir -p "$newer_dir/lists/partial" "$newer_dir/cache/archives/partial"
 	newer_sources "$uri" >"$newer_dir/sources.list"

@@ -95,6 +95,12 @@ static void unmap(void *at)
 	need(syscall(SYS_munmap, at, size), "munmap");
 }
 
+static int version(void)
+{
+	printf("%u.%u\n", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+	return 0;
+}
+
 /* ---- stale keys ------------------------------------------------------------------------------ */
 
 static long count, ranges;
@@ -406,7 +412,7 @@ int main(int argc, char **argv)
 	} modes[] = {
 		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "hits", hits }, { "rate", rate }, { "released", released },
 		{ "exits", exits }, { "closes", closes }, { "forks", forks }, { "execs", execs }, { "imports", imports },
-		{ "calls", calls }, { "doctor", doctor },
+		{ "calls", calls }, { "doctor", doctor }, { "version", version },
 	};
 	size_t i;
 

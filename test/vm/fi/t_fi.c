@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* libpeerpin-fi in Debian's libfabric, with the verbs provider on the RDMA adapter of the VM */
+/*
+ * libpeerpin-fi in Debian's libfabric, with the verbs provider on the RDMA adapter of the VM. host/libfabric_2 runs a
+ * copy of this program beside a client of libfabric 2.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
