@@ -11,6 +11,8 @@ USER_TARGETS += $(BENCH_BIN)
 $(B)/bin/bench/cache: $(BENCH_CACHE_OBJ)
 $(B)/bin/bench/cache: BENCH_OBJ := $(BENCH_CACHE_OBJ) -lm -Wl,-rpath,'$$ORIGIN/../../lib'
 $(B)/bin/bench/fabric: | $(B)/bin/vm/fi_client $(B)/lib/libpeerpin-fi.so.1
+$(B)/bin/bench/monitor: $(B)/obj/fi/subs.o $(B)/obj/lib/cuda/process.o
+$(B)/bin/bench/monitor: BENCH_OBJ := $(B)/obj/fi/subs.o $(B)/obj/lib/cuda/process.o -Wl,-rpath,'$$ORIGIN/../../lib'
 $(B)/bin/bench/rdma: BENCH_OBJ := -libverbs
 
 $(B)/obj/bench/%.o: bench/%.c | $(B)/obj/bench/cache $(B)/obj/bench/baseline
