@@ -32,11 +32,11 @@ static const char style[] =
 	".back { fill: #ffffff }\n.grid { stroke: #d5dbe1; stroke-width: 1 }\n"
 	".line { fill: none; stroke-width: 2 }\n.dashed { stroke-dasharray: 7 4 }\n"
 	".c0 { stroke: #1d4ed8 } .c1 { stroke: #b45309 } .c2 { stroke: #15803d } .c3 { stroke: #b91c1c }\n"
-	".c4 { stroke: #7e22ce } .c5 { stroke: #0e7490 } .c6 { stroke: #a21caf } .c7 { stroke: #4d5562 }\n"
+	".c4 { stroke: #7e22ce } .c5 { stroke: #0e7490 } .c6 { stroke: #857c00 } .c7 { stroke: #4d5562 }\n"
 	"@media (prefers-color-scheme: dark) {\n"
 	"text { fill: #e4e7eb } .small { fill: #9aa5b1 } .back { fill: #14181d } .grid { stroke: #38424d }\n"
 	".c0 { stroke: #7ea6ff } .c1 { stroke: #f2b25c } .c2 { stroke: #66d18f } .c3 { stroke: #ff8a80 }\n"
-	".c4 { stroke: #cf9bff } .c5 { stroke: #5fd0e6 } .c6 { stroke: #f29cf0 } .c7 { stroke: #b6bfc9 }\n}\n";
+	".c4 { stroke: #cf9bff } .c5 { stroke: #5fd0e6 } .c6 { stroke: #e8e84a } .c7 { stroke: #b6bfc9 }\n}\n";
 
 /** struct chart - the rows of one group with one unit; @low, @high: powers of ten around all values */
 struct chart {
