@@ -45,7 +45,7 @@ struct pp_refusal {
  * @pins_are_short: the pin that was timed last took less than SHORT_PIN_NS (miss.c)
  * @published: NULL, or statistics that other processes read
  * @told: value of @stats at the last update of @published
- * @pinned: number of registrations that exist or are being made, if there are limits; @pinned_bytes: their bytes.
+ * @pinned: number of registrations that exist or are being made, if it has a limit; @pinned_bytes: likewise, their bytes.
  *	A PENDING entry does not count while its thread still unpins other entries
  */
 struct pp_cache {

@@ -20,20 +20,26 @@ static bool has_limits(const struct pp_cache *c)
 	return c->attr.max_bytes || c->attr.max_entries;
 }
 
+/* Each count is kept only if it has a limit, because threads that miss write these counts without the lock. */
 static void give_back(struct pp_cache *c, unsigned int entries, uint64_t bytes)
 {
-	atomic_fetch_sub(&c->pinned, entries);
-	atomic_fetch_sub(&c->pinned_bytes, bytes);
+	if (c->attr.max_entries)
+		atomic_fetch_sub(&c->pinned, entries);
+	if (c->attr.max_bytes)
+		atomic_fetch_sub(&c->pinned_bytes, bytes);
 }
 
 /* Takes the room even if the budget has none. Returns true if it has. */
 static bool take(struct pp_cache *c, uint64_t length)
 {
 	const struct pp_cache_attr *a = &c->attr;
-	uint64_t entries = atomic_fetch_add(&c->pinned, 1) + 1;
-	uint64_t bytes = atomic_fetch_add(&c->pinned_bytes, length) + length;
+	bool fits = true;
 
-	return !(a->max_bytes && bytes > a->max_bytes) && !(a->max_entries && entries > a->max_entries);
+	if (a->max_entries)
+		fits &= atomic_fetch_add(&c->pinned, 1) < a->max_entries;
+	if (a->max_bytes)
+		fits &= atomic_fetch_add(&c->pinned_bytes, length) + length <= a->max_bytes;
+	return fits;
 }
 
 /*

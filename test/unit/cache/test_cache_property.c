@@ -251,8 +251,8 @@ static void check_state(void)
 	struct pp_cache_stats s;
 
 	pp_cache_stats(cache, &s);
-	if (attr.max_bytes || attr.max_entries)
-		CHECK(cache->pinned == s.entries && cache->pinned_bytes == s.bytes);
+	CHECK(cache->pinned == (attr.max_entries ? s.entries : 0));
+	CHECK(cache->pinned_bytes == (attr.max_bytes ? s.bytes : 0));
 	CHECK(s.pins == pins && s.unpins == unpins);
 	CHECK(s.bytes == bytes && s.entries == pins - unpins);
 	CHECK(!attr.max_bytes || bytes <= attr.max_bytes || !idle);
