@@ -122,7 +122,8 @@ static inline struct pp_key pp_key_of(const struct pp_table *t, uint64_t addr, u
 
 	return (struct pp_key){
 		.bucket = h >> t->shift,
-		.bytes = ((h >> 32 & 0xff) | 1) * PP_EACH_BYTE,
+		/* the bits below the bucket's: they differ if the addresses are adjacent */
+		.bytes = ((h >> (t->shift - 8) & 0xff) | 1) * PP_EACH_BYTE,
 		.unit = addr >> (k - 8),
 	};
 }
