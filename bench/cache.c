@@ -92,6 +92,20 @@ static const struct race *scattered_alike(void)
 	return race_once(&r, "100,000 scattered of 1 MiB", ranges_scattered(MANY, MIB1));
 }
 
+static const struct race *dense_but_few(void)
+{
+	static struct race r;
+
+	return race_once(&r, "10,000 dense, 100 of 2 MiB", ranges_dense_but(DENSE, SOME));
+}
+
+static const struct race *packed(void)
+{
+	static struct race r;
+
+	return race_once(&r, "1,000 of mixed sizes", ranges_packed(HOT));
+}
+
 static void claim_near_ideal(const struct race *r, double times)
 {
 	CLAIM(.what = "cache hit", .of = r->name, .ours = r->ns[OURS][0], .beside = baseline_ideal.name,
@@ -154,7 +168,17 @@ CASE(dense_regions_by_two_threads)
 
 CASE(scattered_regions)
 {
-	claim_near_ideal(scattered(), 6);
+	claim_near_ideal(scattered(), 4);
+}
+
+CASE(dense_regions_but_few)
+{
+	claim_near_ideal(dense_but_few(), 4);
+}
+
+CASE(mixed_regions)
+{
+	claim_near_ideal(packed(), 5);
 }
 
 CASE(scattered_regions_of_one_size)
@@ -181,7 +205,7 @@ CASE(chain_of_dependent_hits)
 {
 	claim_chain("same region", ranges_dense(1, KIB64), 3);
 	claim_chain("10,000 dense", ranges_dense(DENSE, KIB64), 3);
-	claim_chain("100,000 scattered", ranges_scattered(MANY, 0), 6);
+	claim_chain("100,000 scattered", ranges_scattered(MANY, 0), 3);
 }
 
 /* @threads: number of threads - 1 */

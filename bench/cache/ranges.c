@@ -75,6 +75,35 @@ struct ranges ranges_scattered(unsigned int count, uint64_t length)
 	return r;
 }
 
+static void pack(struct ranges *r)
+{
+	uint64_t at = BASE;
+
+	for (unsigned int i = 0; i < r->count; at += r->at[i++].length)
+		r->at[i].start = at;
+}
+
+struct ranges ranges_packed(unsigned int count)
+{
+	struct ranges r = ranges_alloc(count);
+
+	for (unsigned int i = 0; i < count; i++)
+		r.at[i].length = any_length();
+	pack(&r);
+	shuffle(&r);
+	return r;
+}
+
+struct ranges ranges_dense_but(unsigned int count, unsigned int nth)
+{
+	struct ranges r = ranges_alloc(count);
+
+	for (unsigned int i = 0; i < count; i++)
+		r.at[i].length = i % nth == nth - 1 ? 32 * PAGE : PAGE;
+	pack(&r);
+	return r;
+}
+
 void ranges_free(struct ranges *r)
 {
 	free(r->at);

@@ -19,6 +19,12 @@ struct ranges ranges_dense(unsigned int count, uint64_t length);
  */
 struct ranges ranges_scattered(unsigned int count, uint64_t length);
 
+/* @count ranges of 64 KiB to 1 GiB, without gaps, in random order; each order of magnitude equally often */
+struct ranges ranges_packed(unsigned int count);
+
+/* @count ranges without gaps, of which each @nth has 2 MiB, the others 64 KiB */
+struct ranges ranges_dense_but(unsigned int count, unsigned int nth);
+
 void ranges_free(struct ranges *r);
 
 /* Look-ups of 64 KiB in random ranges */

@@ -26,7 +26,8 @@ struct pp_refusal {
 };
 
 /**
- * struct pp_cache - a registration cache; a usual hit reads only the fields before @lock
+ * struct pp_cache - a registration cache; a usual hit reads only the fields before @lock. A miss writes to
+ *	many of the fields that a hit reads, so these are in one cache line (but for those of @readers)
  * @mark: process that the cache belongs to (process.h)
  * @clock: time that readers stamp entries with; ticks at each miss
  * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
@@ -49,15 +50,15 @@ struct pp_refusal {
  *	A PENDING entry does not count while its thread still unpins other entries
  */
 struct pp_cache {
-	struct pp_cache_ops ops;
-	void *arg;
-	uint64_t mark;
-	struct pp_pool pool;
-	struct pp_index index;
-	struct pp_readers readers;
+	alignas(64) struct pp_pool pool;
 	_Atomic uint32_t clock;
 	_Atomic bool over;
 	_Atomic bool left;
+	struct pp_index index;
+	struct pp_readers readers;
+	struct pp_cache_ops ops;
+	void *arg;
+	uint64_t mark;
 
 	alignas(128) pthread_mutex_t lock;
 	struct pp_waiters waiters;
@@ -80,6 +81,8 @@ struct pp_cache {
 	alignas(64) _Atomic uint64_t pinned;
 	_Atomic uint64_t pinned_bytes;
 };
+
+_Static_assert(offsetof(struct pp_cache, index.use) == 64, "what a hit reads is in one cache line");
 
 /** struct pp_doomed - EVICTED and DEAD entries that the calling thread has to unpin: @count of them */
 struct pp_doomed {

@@ -1,409 +1,303 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <sys/mman.h>
-#include "index.h"
-#include "pages.h"
+#include <string.h>
+#include "table.h"
 
 enum {
 	FIRST_BITS = 4,
 	FIRST_BLOCK_BITS = 6,
+	FIRST_LINE_BITS = 4,
+	FIRST_LINE_SHIFT = 31,
+	LEAST_LINE_SHIFT = 20,
+	MOST_LINE_SHIFT = 35,
+	LINE_SPAN_SHIFT = 2,	/* an entry in the lines has at most 2^this times the length of a block */
 };
 
-/*
- * The word of a block. Bits 0 to 18: its classes, from PP_CLASS_MIN on; bits 19 to 31: its
- * tag. Two blocks of the same tag may share a word, which then has the classes of both.
- */
-#define BLOCK_CLASSES 0x7ffffu
-#define BLOCK_TAG (~BLOCK_CLASSES)
-#define BLOCK_TAG_ONE (BLOCK_CLASSES + 1)
+/* ---- classes ------------------------------------------------------------------------- */
 
-static uint64_t load(const _Atomic uint64_t *word)
+static uint64_t classes_now(const struct pp_index *x)
 {
-	return atomic_load_explicit((_Atomic uint64_t *)word, memory_order_relaxed);
-}
-
-static void store(_Atomic uint64_t *word, uint64_t value)
-{
-	atomic_store_explicit(word, value, memory_order_release);
-}
-
-/* ---- blocks ------------------------------------------------------------------------- */
-
-/* Never 0, because 0 is an empty word */
-static uint32_t block_tag(uint64_t number)
-{
-	uint32_t tag = number * 0x9e3779b97f4a7c15ull >> 32 & BLOCK_TAG;
-
-	return tag ? tag : BLOCK_TAG_ONE;
-}
-
-static uint32_t block_load(const struct pp_table *t, uint64_t at)
-{
-	/* pairs with block_store(): the reader finds the entries of these classes */
-	return atomic_load_explicit(&t->blocks[at], memory_order_acquire);
-}
-
-static void block_store(const struct pp_table *t, uint64_t at, uint32_t word)
-{
-	atomic_store_explicit(&t->blocks[at], word, memory_order_release);
-}
-
-/*
- * Index of the word of a block, or of the empty word that ends the search. Adjacent
- * blocks start their search at different words, so they do not collide.
- */
-static uint64_t block_find(const struct pp_table *t, uint64_t number, uint32_t tag)
-{
-	uint64_t mask = (1ull << t->block_bits) - 1, at = (number ^ number >> t->block_bits) & mask;
-	uint32_t word;
-
-	while ((word = block_load(t, at)) && (word & BLOCK_TAG) != tag)
-		at = (at + 1) & mask;
-	return at;
-}
-
-uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr)
-{
-	uint64_t number = addr >> PP_BLOCK_SHIFT;
-	uint32_t word = block_load(t, block_find(t, number, block_tag(number)));
-
-	return (uint64_t)(word & BLOCK_CLASSES) << PP_CLASS_MIN | PP_LARGE_CLASSES;
-}
-
-static uint32_t chunk(uint64_t addr)
-{
-	return addr >> PP_CHUNK_SHIFT & 31;
-}
-
-/* The chunks of a part of a block */
-static uint32_t chunks_of(uint64_t start, uint64_t last)
-{
-	return ~0u << chunk(start) & ~0u >> (31 - chunk(last));
-}
-
-uint64_t pp_block_part(const struct pp_table *t, uint64_t start, uint64_t last, uint32_t *chunks)
-{
-	uint64_t number = start >> PP_BLOCK_SHIFT, at = block_find(t, number, block_tag(number));
-
-	*chunks = t->chunks[at];
-	if (!(*chunks & chunks_of(start, last)))
-		return 0;
-	return (uint64_t)(block_load(t, at) & BLOCK_CLASSES) << PP_CLASS_MIN;
-}
-
-static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t number, unsigned int k, uint32_t chunks)
-{
-	uint32_t tag = block_tag(number), word;
-	uint64_t at = block_find(t, number, tag);
-
-	word = block_load(t, at);
-	x->blocks_used += !word;
-	x->blocks += !t->counts[at]++;
-	t->chunks[at] |= chunks;
-	block_store(t, at, tag | word | 1u << (k - PP_CLASS_MIN));
-}
-
-/* Single classes and chunks have no counts, so they are cleared only when the block's last entry leaves. */
-static void block_sub(struct pp_index *x, const struct pp_table *t, uint64_t number)
-{
-	uint32_t tag = block_tag(number);
-	uint64_t at = block_find(t, number, tag);
-
-	if (--t->counts[at])
-		return;
-	x->blocks--;
-	t->chunks[at] = 0;
-	block_store(t, at, tag);
-}
-
-/* ---- buckets ------------------------------------------------------------------------ */
-
-static struct pp_bucket *bucket(const struct pp_table *t, uint64_t n)
-{
-	return (struct pp_bucket *)pp_bucket_at(t, n);
-}
-
-/* An empty slot, or -1. The lowest byte that the test finds is 0; it may find higher bytes in error. */
-static int free_in(const struct pp_bucket *b)
-{
-	uint64_t bytes = load(&b->bytes), empty = (bytes - PP_EACH_BYTE) & ~bytes & PP_EACH_BYTE << 7 & ~0ull >> 8;
-
-	return empty ? __builtin_ctzll(empty) / 8 : -1;
-}
-
-static int slot_in(const struct pp_bucket *b, const struct pp_key *key, uint64_t slot)
-{
-	uint64_t match = pp_bytes_match(load(&b->bytes), key);
-
-	for (; match; match &= match - 1)
-		if (load(&b->slots[__builtin_ctzll(match) / 8]) == slot)
-			return __builtin_ctzll(match) / 8;
-	return -1;
-}
-
-/* A count that reached 255 stays there, as the true number is unknown. */
-static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int64_t by)
-{
-	for (; from != to; from++) {
-		struct pp_bucket *b = bucket(t, from);
-		uint64_t bytes = load(&b->bytes);
-
-		if (bytes >> 56 < 255)
-			store(&b->bytes, bytes + ((uint64_t)by << 56));
-	}
-}
-
-static uint64_t byte_in(int i, uint64_t bytes)
-{
-	return bytes & 0xffull << 8 * i;
-}
-
-static void slot_put(const struct pp_table *t, const struct pp_key *key, uint64_t slot)
-{
-	uint64_t n = key->bucket;
-	struct pp_bucket *b;
-	int i;
-
-	while ((i = free_in(bucket(t, n))) < 0)
-		n++;
-	b = bucket(t, n);
-	passed_by(t, key->bucket, n, 1);
-	store(&b->slots[i], slot);
-	store(&b->bytes, load(&b->bytes) | byte_in(i, key->bytes));
-}
-
-static void slot_clear(const struct pp_table *t, const struct pp_key *key, uint64_t slot)
-{
-	uint64_t n = key->bucket;
-	struct pp_bucket *b;
-	int i;
-
-	while ((i = slot_in(bucket(t, n), key, slot)) < 0)
-		n++;
-	b = bucket(t, n);
-	store(&b->bytes, load(&b->bytes) & ~byte_in(i, ~0ull));
-	store(&b->slots[i], 0);
-	passed_by(t, key->bucket, n, -1);
-}
-
-/* ---- entries ------------------------------------------------------------------------ */
-
-/* The value of an entry's slot for one of its granules */
-static uint64_t slot_of(const struct pp_range *range, uint64_t granule, unsigned int k, uint32_t index)
-{
-	uint8_t first = range->start >> k == granule ? range->start >> (k - 8) : 0;
-	uint8_t last = (range->end - 1) >> k == granule ? (range->end - 1) >> (k - 8) : 0xff;
-
-	return pp_slot_of(index, first, last);
-}
-
-static void slots_change(struct pp_index *x, const struct pp_table *t, const struct pp_range *range, unsigned int k,
-			 uint32_t index, bool add)
-{
-	uint64_t g;
-
-	for (g = range->start >> k; g <= (range->end - 1) >> k; g++) {
-		struct pp_key key = pp_key_of(t, g << k, k);
-
-		(add ? slot_put : slot_clear)(t, &key, slot_of(range, g, k, index));
-		x->keys += add ? 1 : -1;
-	}
-}
-
-static void blocks_change(struct pp_index *x, const struct pp_table *t, const struct pp_range *range, unsigned int k,
-			  bool add)
-{
-	uint64_t g;
-
-	for (g = range->start >> PP_BLOCK_SHIFT; g <= (range->end - 1) >> PP_BLOCK_SHIFT; g++) {
-		uint64_t first = g << PP_BLOCK_SHIFT, last = first + ((1ull << PP_BLOCK_SHIFT) - 1);
-
-		first = first > range->start ? first : range->start;
-		last = last < range->end - 1 ? last : range->end - 1;
-		if (add)
-			block_add(x, t, g, k, chunks_of(first, last));
-		else
-			block_sub(x, t, g);
-	}
-}
-
-static void entry_change(struct pp_index *x, const struct pp_table *t, const struct pp_pool *pool,
-			 const struct pp_entry *e, bool add)
-{
-	struct pp_range range = pp_entry_range(e);
-	unsigned int k = pp_class_of(e->pub.length);
-
-	slots_change(x, t, &range, k, pp_entry_index(pool, e), add);
-	if (k <= PP_BLOCK_SHIFT)
-		blocks_change(x, t, &range, k, add);
-}
-
-/* ---- tables ------------------------------------------------------------------------- */
-
-static size_t buckets_size(const struct pp_table *t)
-{
-	return sizeof(struct pp_bucket) << t->bits;
-}
-
-static size_t blocks_size(const struct pp_table *t)
-{
-	return (sizeof(*t->blocks) + sizeof(*t->counts) + sizeof(*t->chunks)) << t->block_bits;
-}
-
-static void table_free(struct pp_table *t)
-{
-	if (t->buckets)
-		pp_pages_unmap(t->buckets, buckets_size(t));
-	if (t->blocks)
-		pp_pages_unmap(t->blocks, blocks_size(t));
-	pp_pages_unmap(t, sizeof(*t));
-}
-
-/* Does not call malloc(), whose mmap() and munmap() calls may be intercepted (pages.h). */
-static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
-{
-	struct pp_table *t = pp_pages_map(sizeof(*t), PROT_READ | PROT_WRITE);
-
-	if (!t)
-		return NULL;
-	t->bits = bits;
-	t->block_bits = block_bits;
-	t->shift = 64 - bits;
-	t->mask = (1ull << bits) - 1;
-	t->buckets = pp_pages_map(buckets_size(t), PROT_READ | PROT_WRITE);
-	t->blocks = pp_pages_map(blocks_size(t), PROT_READ | PROT_WRITE);
-	if (!t->buckets || !t->blocks) {
-		table_free(t);
-		return NULL;
-	}
-	t->counts = (uint32_t *)(t->blocks + (1ull << block_bits));
-	t->chunks = t->counts + (1ull << block_bits);
-	return t;
-}
-
-/* Gives the pages back to the kernel. The kernel refuses locked pages, so these are zeroed. */
-static void pages_empty(void *at, size_t size)
-{
-	_Atomic uint64_t *word = at, *end = word + size / sizeof(*word);
-
-	if (pp_pages_empty(at, size))
-		return;
-	for (; word < end; word++)
-		store(word, 0);
-}
-
-/* Frees the table's memory but not its addresses; readers that still use it find empty slots. */
-static void table_empty(struct pp_table *t)
-{
-	pages_empty(t->buckets, buckets_size(t));
-	pages_empty(t->blocks, blocks_size(t));
-}
-
-static struct pp_table *table_now(const struct pp_index *x)
-{
-	return atomic_load_explicit((_Atomic(struct pp_table *) *)&x->table, memory_order_relaxed);
-}
-
-static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool)
-{
-	uint32_t i;
-
-	x->keys = 0;
-	x->blocks = 0;
-	x->blocks_used = 0;
-	for (i = PP_FIRST_ENTRY; i < pool->ever; i++) {
-		struct pp_entry *e = pp_entry_at(pool, i);
-
-		if (pp_entry_is_indexed(e))
-			entry_change(x, t, pool, e, true);
-	}
-}
-
-/*
- * The previous generation may be reused as the next. A reader that still uses the previous
- * generation may miss entries, and then looks again with the lock held.
- */
-static struct pp_table *table_next(struct pp_table *now, unsigned int bits, unsigned int block_bits)
-{
-	struct pp_table *older = now->older;
-
-	if (!older || older->bits != bits || older->block_bits != block_bits)
-		return table_new(bits, block_bits);
-	now->older = older->older;
-	return older;
-}
-
-static int table_replace(struct pp_index *x, const struct pp_pool *pool, unsigned int bits,
-			 unsigned int block_bits)
-{
-	struct pp_table *old = table_now(x), *t = table_next(old, bits, block_bits);
-
-	if (!t)
-		return -ENOMEM;
-	table_fill(x, t, pool);
-	t->older = old;
-	/* pairs with the readers' acquire: they find the table filled */
-	atomic_store_explicit(&x->table, t, memory_order_release);
-	table_empty(old);
-	return 0;
-}
-
-/*
- * At most 4/5 of the slots and 1/2 of the block words may be in use. An entry takes up to
- * two of each. A new table drops the words of blocks without entries.
- */
-static int make_room(struct pp_index *x, const struct pp_pool *pool)
-{
-	const struct pp_table *t = table_now(x);
-	bool slots = (x->keys + 2) * 5 > (4ull * PP_SLOTS << t->bits);
-	bool blocks = (x->blocks_used + 2) * 2 > 1ull << t->block_bits;
-	bool more = x->blocks * 3 > 1ull << t->block_bits;
-
-	if (!slots && !blocks)
-		return 0;
-	return table_replace(x, pool, t->bits + slots, t->block_bits + more);
+	return atomic_load_explicit((_Atomic uint64_t *)&x->classes, memory_order_relaxed);
 }
 
 static void set_classes(struct pp_index *x, uint64_t classes)
 {
 	bool one = classes && !(classes & (classes - 1));
 
-	store(&x->classes, classes);
+	atomic_store_explicit(&x->classes, classes, memory_order_release);
 	atomic_store_explicit(&x->only, one ? __builtin_ctzll(classes) : 0, memory_order_release);
 }
 
-static void class_add(struct pp_index *x, unsigned int k)
+static bool is_main(const struct pp_index *x, unsigned int k)
 {
-	if (!x->count[k]++)
-		set_classes(x, load(&x->classes) | 1ull << k);
+	return 2ull * x->count[k] > x->entries;
 }
 
-static void class_sub(struct pp_index *x, unsigned int k)
+static void count_add(struct pp_index *x, unsigned int k)
 {
-	if (!--x->count[k])
-		set_classes(x, load(&x->classes) & ~(1ull << k));
+	x->entries++;
+	x->count[k]++;
+	if (is_main(x, k))
+		x->main = k;
+	else if (!is_main(x, x->main))
+		x->main = 0;
+}
+
+static void count_sub(struct pp_index *x, unsigned int k)
+{
+	x->entries--;
+	x->count[k]--;
+	if (!is_main(x, x->main))
+		x->main = 0;
+}
+
+/* ---- entries in a table ------------------------------------------------------------------ */
+
+static bool fits_in_lines(const struct pp_table *t, unsigned int k)
+{
+	return k <= t->shape.line_shift + LINE_SPAN_SHIFT;
+}
+
+static bool belongs_in_lines(const struct pp_index *x, const struct pp_table *t, unsigned int k)
+{
+	return k != x->main && fits_in_lines(t, k);
+}
+
+/* Returns true if the class is now in the buckets for the first time. */
+static bool entry_add(struct pp_index *x, const struct pp_table *t, const struct pp_pool *pool,
+		      const struct pp_entry *e)
+{
+	struct pp_range range = pp_entry_range(e);
+	unsigned int k = pp_class_of(e->pub.length);
+	uint32_t index = pp_entry_index(pool, e);
+
+	if (belongs_in_lines(x, t, k) && pp_lines_add(&t->lines, &x->use.lines, &range, index))
+		return false;
+	pp_table_add(t, &x->use, &range, k, index);
+	return x->use.in_buckets[k] == 1;
+}
+
+/* Returns true if the class is in the buckets no more. */
+static bool entry_remove(struct pp_index *x, const struct pp_table *t, const struct pp_pool *pool,
+			 const struct pp_entry *e)
+{
+	struct pp_range range = pp_entry_range(e);
+	unsigned int k = pp_class_of(e->pub.length);
+	uint32_t index = pp_entry_index(pool, e);
+
+	if (x->use.lines.entries && fits_in_lines(t, k) && pp_lines_remove(&t->lines, &x->use.lines, &range, index))
+		return false;
+	pp_table_remove(t, &x->use, &range, k, index);
+	return !x->use.in_buckets[k];
+}
+
+/* ---- tables ------------------------------------------------------------------------- */
+
+static struct pp_table *table_now(const struct pp_index *x)
+{
+	return atomic_load_explicit((_Atomic(struct pp_table *) *)&x->table, memory_order_relaxed);
+}
+
+/* May one more entry come into the buckets? At most 4/5 of the slots and 1/2 of the block words may be in use. */
+static bool slots_suffice(const struct pp_index *x, const struct pp_shape *shape)
+{
+	return (x->use.keys + 2) * 5 <= 4ull * PP_SLOTS << shape->bits;
+}
+
+static bool words_suffice(const struct pp_index *x, const struct pp_shape *shape)
+{
+	return (x->use.blocks_used + 2) * 2 <= 1ull << shape->block_bits;
+}
+
+/* Returns false if the buckets do not suffice. */
+static bool table_fill(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool)
+{
+	uint32_t i;
+
+	x->use = (struct pp_index_use){ 0 };
+	for (i = PP_FIRST_ENTRY; i < pool->ever; i++) {
+		struct pp_entry *e = pp_entry_at(pool, i);
+
+		if (!pp_entry_is_indexed(e))
+			continue;
+		if (!slots_suffice(x, &t->shape) || !words_suffice(x, &t->shape))
+			return false;
+		entry_add(x, t, pool, e);
+	}
+	return true;
+}
+
+static uint64_t classes_in_buckets(const struct pp_index *x)
+{
+	uint64_t classes = 0;
+	unsigned int k;
+
+	for (k = PP_CLASS_MIN; k <= PP_CLASS_MAX; k++)
+		classes |= (uint64_t)!!x->use.in_buckets[k] << k;
+	return classes;
+}
+
+/*
+ * An older generation of the same shape is used again, so the tables take a bounded part of the address space. A reader
+ * that still uses the older generation may miss entries, and then looks again with the lock held.
+ */
+static struct pp_table *table_next(struct pp_table *now, const struct pp_shape *shape)
+{
+	struct pp_table **at = &now->older, *t;
+
+	while (*at && memcmp(&(*at)->shape, shape, sizeof(*shape)))
+		at = &(*at)->older;
+	t = *at;
+	if (!t)
+		return pp_table_new(shape);
+	*at = t->older;
+	return t;
+}
+
+/*
+ * Returns a table with all entries. Entries that were in the lines may be in the buckets now, which then need another
+ * shape. A table that did not suffice may be an older generation, which readers use, so it stays mapped.
+ */
+static struct pp_table *table_make(struct pp_index *x, const struct pp_pool *pool, struct pp_shape *shape)
+{
+	struct pp_table *now = table_now(x), *t;
+
+	while ((t = table_next(now, shape)) && !table_fill(x, t, pool)) {
+		shape->bits += !slots_suffice(x, shape);
+		shape->block_bits += !words_suffice(x, shape);
+		pp_table_empty(t);
+		t->older = now->older;
+		now->older = t;
+	}
+	return t;
+}
+
+/*
+ * An entry may go from the lines to the buckets. So until all readers find the new table, @classes has the classes of
+ * both tables.
+ */
+static int table_replace(struct pp_index *x, const struct pp_pool *pool, struct pp_shape *shape)
+{
+	struct pp_table *old = table_now(x), *t;
+	struct pp_index_use before = x->use;
+
+	t = table_make(x, pool, shape);
+	if (!t) {
+		x->use = before;
+		return -ENOMEM;
+	}
+	set_classes(x, classes_now(x) | classes_in_buckets(x));
+	t->older = old;
+	/* pairs with the readers' acquire: they find the table filled */
+	atomic_store_explicit(&x->table, t, memory_order_release);
+	pp_table_empty(old);
+	set_classes(x, classes_in_buckets(x));
+	return 0;
+}
+
+/* ---- shape ---------------------------------------------------------------------------- */
+
+/* Number of entries that would be in the lines if all found a place */
+static uint32_t count_crowded(const struct pp_index *x, const struct pp_table *t)
+{
+	uint32_t crowded = 0;
+	unsigned int k;
+
+	for (k = PP_CLASS_MIN; fits_in_lines(t, k); k++)
+		if (k != x->main)
+			crowded += x->use.in_buckets[k];
+	return crowded;
+}
+
+/*
+ * In blocks half as long, more entries find a place. But entries of the longest class do not fit any more. If there is
+ * a main class, fewer entries may be crowded, because each hit of the main class costs more while the buckets have
+ * another class.
+ */
+static bool are_blocks_too_long(const struct pp_index *x, const struct pp_table *t)
+{
+	unsigned int longest = t->shape.line_shift + LINE_SPAN_SHIFT;
+	uint32_t crowded = count_crowded(x, t), lost = longest == x->main ? 0 : x->count[longest];
+
+	return crowded > x->use.lines.entries / (x->main ? 256 : 64) && crowded > 2 * lost;
+}
+
+/*
+ * There is at most one line for each entry, and 512. Beyond this limit, the lines get longer blocks. The
+ * length of the blocks changes only after as many insertions as a quarter of the entries, because a new table takes
+ * in all entries.
+ */
+static void shape_lines(struct pp_index *x, const struct pp_table *t, struct pp_shape *shape)
+{
+	bool full = pp_lines_are_full(&t->lines, &x->use.lines);
+
+	if (full && 2ull << shape->line_bits <= x->entries + 512ull) {
+		shape->line_bits++;
+		return;
+	}
+	if (4ull * x->since < x->entries)
+		return;
+	x->since = 0;
+	if (full && shape->line_shift < MOST_LINE_SHIFT)
+		shape->line_shift++;
+	else if (!full && shape->line_shift > LEAST_LINE_SHIFT && are_blocks_too_long(x, t))
+		shape->line_shift--;
+}
+
+/* An entry takes up to two slots and two block words. A new table drops the words of blocks without entries. */
+static void shape_buckets(const struct pp_index *x, struct pp_shape *shape)
+{
+	shape->bits += !slots_suffice(x, shape);
+	shape->block_bits += x->use.blocks * 3 > 1ull << shape->block_bits;
+}
+
+/* Without memory, a change of the lines' shape may wait. */
+static int make_room(struct pp_index *x, const struct pp_pool *pool, unsigned int k)
+{
+	const struct pp_table *t = table_now(x);
+	bool suffice = slots_suffice(x, &t->shape) && words_suffice(x, &t->shape);
+	struct pp_shape shape;
+	int ret;
+
+	x->since++;
+	if (suffice && !belongs_in_lines(x, t, k))
+		return 0;
+	shape = t->shape;
+	if (belongs_in_lines(x, t, k))
+		shape_lines(x, t, &shape);
+	if (suffice && shape.line_bits == t->shape.line_bits && shape.line_shift == t->shape.line_shift)
+		return 0;
+	shape_buckets(x, &shape);
+	ret = table_replace(x, pool, &shape);
+	return suffice ? 0 : ret;
 }
 
 int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e)
 {
-	int ret = make_room(x, pool);
+	unsigned int k = pp_class_of(e->pub.length);
+	int ret = make_room(x, pool, k);
 
 	if (ret)
 		return ret;
-	entry_change(x, table_now(x), pool, e, true);
-	class_add(x, pp_class_of(e->pub.length));
+	count_add(x, k);
+	if (entry_add(x, table_now(x), pool, e))
+		set_classes(x, classes_now(x) | 1ull << k);
 	return 0;
 }
 
 void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e)
 {
-	entry_change(x, table_now(x), pool, e, false);
-	class_sub(x, pp_class_of(e->pub.length));
+	unsigned int k = pp_class_of(e->pub.length);
+
+	count_sub(x, k);
+	if (entry_remove(x, table_now(x), pool, e))
+		set_classes(x, classes_now(x) & ~(1ull << k));
 }
 
 int pp_index_init(struct pp_index *x)
 {
-	struct pp_table *t = table_new(FIRST_BITS, FIRST_BLOCK_BITS);
+	const struct pp_shape first = { FIRST_BITS, FIRST_BLOCK_BITS, FIRST_LINE_BITS, FIRST_LINE_SHIFT };
+	struct pp_table *t = pp_table_new(&first);
 
 	*x = (struct pp_index){ 0 };
 	atomic_init(&x->table, t);
@@ -416,6 +310,6 @@ void pp_index_end(struct pp_index *x)
 
 	for (; t; t = older) {
 		older = t->older;
-		table_free(t);
+		pp_table_free(t);
 	}
 }

@@ -2,13 +2,21 @@
 /*
  * An index that finds entries by address. It keeps no order among them.
  *
- * An entry of more than 2^(k-1) and at most 2^k bytes is of class k and lies in
- * one or two granules of 2^k bytes. Each granule is a key of a hash table. So a
- * look-up probes once for each class in use, whatever the length of the entries.
- * If many classes are in use, a second table gives the classes in the block of
- * 1 GiB around an address.
+ * Each entry is in one of two hash tables:
+ * - in the lines of the blocks of address space that it overlaps (lines.h), if sizes
+ *   mix. A look-up costs one cache line, whatever the entry's length is;
+ * - else in the buckets of its granules. An entry of more than 2^(k-1) and at most 2^k
+ *   bytes is of class k and lies in one or two granules of 2^k bytes. A look-up probes
+ *   once for each class in the buckets. If the buckets have many classes, a third table
+ *   gives the classes in the block of 1 GiB around an address.
  *
- * A bucket of the hash table is a cache line: seven slots and a word. The word has
+ * The buckets take any number of entries in a block, a line takes few. So the buckets have
+ * the entries of the *main class*, which has more than half of all entries, if there is
+ * one; entries that are much longer than a block; and entries that find no place in a
+ * line. The blocks of the lines get shorter if too many entries find no place.
+ * If only the main class is in the buckets, its look-up costs one cache line, too.
+ *
+ * A bucket is a cache line: seven slots and a word. The word has
  * a byte of the hash for each slot, so that one comparison finds the slot. The
  * highest byte counts the keys that found the bucket full and went on to the next.
  * A slot holds the index of its entry, and which 256ths of the granule the entry
@@ -17,14 +25,15 @@
  * One thread at a time changes the index (the cache's lock); readers need no lock.
  * A writer first raises the counts of the buckets that the key passes, then writes
  * the slot, then the slot's byte, and clears in the opposite order. So a reader finds each
- * key that is present during its whole look-up. Tables that became too small are
+ * key that is present during its whole look-up. Tables that got another shape are
  * emptied but stay mapped: a reader that still uses such a table finds nothing, and looks
- * again with the lock held.
+ * again with the lock held. An entry stays in its table, lines or buckets, until it is
+ * removed or the table is replaced.
  */
 #ifndef PP_INDEX_H
 #define PP_INDEX_H
 
-#include "entry.h"
+#include "lines.h"
 
 enum {
 	PP_SLOTS = 7,
@@ -50,44 +59,76 @@ struct pp_bucket {
 _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
 
 /**
- * struct pp_table - one generation of both tables
- * @buckets: the hash table, 2^bits buckets
- * @blocks: classes in each block of 1 GiB, 2^block_bits words
- * @counts: number of entries in each of @blocks; for writers only
- * @chunks: a bit for each chunk of a block in which an entry was since the block was empty; for writers only
+ * struct pp_shape - sizes of a table
+ * @bits: 2^bits buckets
+ * @block_bits: 2^block_bits words
+ * @line_bits: 2^line_bits lines
+ * @line_shift: a line is of 2^line_shift bytes of address space
+ */
+struct pp_shape {
+	unsigned int bits;
+	unsigned int block_bits;
+	unsigned int line_bits;
+	unsigned int line_shift;
+};
+
+/**
+ * struct pp_table - one generation of all tables. Fields for readers are in the first cache line
+ * @buckets: the hash table
  * @shift: 64 - bits
  * @mask: 2^bits - 1
+ * @lines: entries of blocks whose length is in @shape
+ * @blocks: classes in the buckets, of each block of 1 GiB
+ * @counts: number of entries in each of @blocks; for writers only
+ * @chunks: a bit for each chunk of a block in which an entry was since the block was empty; for writers only
  * @older: the previous generation, emptied
  */
 struct pp_table {
 	struct pp_bucket *buckets;
+	unsigned int shift;
+	uint64_t mask;
+	struct pp_lines lines;
 	_Atomic uint32_t *blocks;
 	uint32_t *counts;
 	uint32_t *chunks;
-	unsigned int bits;
-	unsigned int block_bits;
-	unsigned int shift;
-	uint64_t mask;
+	struct pp_shape shape;
 	struct pp_table *older;
+};
+
+/**
+ * struct pp_index_use - use of the newest table, for writers
+ * @keys: number of keys in the buckets
+ * @blocks_used: number of words of @blocks that are not empty
+ * @blocks: number of words of @blocks with a count above 0
+ * @in_buckets: entries of each class that are in the buckets
+ */
+struct pp_index_use {
+	uint64_t keys;
+	uint64_t blocks_used;
+	uint64_t blocks;
+	struct pp_lines_use lines;
+	uint32_t in_buckets[PP_CLASS_MAX + 1];
 };
 
 /**
  * struct pp_index
  * @table: the newest generation
- * @classes: a bit for each class in use
- * @only: the class in use if there is exactly one; else 0
- * @keys: number of keys in @table
- * @blocks_used: number of words of @table->blocks that are not empty
- * @blocks: number of words of @table->blocks with a count above 0
+ * @classes: a bit for each class with entries in the buckets
+ * @only: the class with entries in the buckets if there is exactly one; else 0
+ * @use: this field and the following ones are for writers
+ * @entries: number of entries
+ * @since: number of insertions since the length of the lines' blocks was last judged
+ * @main: the class of more than half of the entries, or 0
  * @count: entries of each class
  */
 struct pp_index {
 	_Atomic(struct pp_table *) table;
 	_Atomic uint64_t classes;
 	_Atomic uint32_t only;
-	uint64_t keys;
-	uint64_t blocks_used;
-	uint64_t blocks;
+	struct pp_index_use use;
+	uint32_t entries;
+	uint32_t since;
+	uint32_t main;
 	uint32_t count[PP_CLASS_MAX + 1];
 };
 

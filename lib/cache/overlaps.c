@@ -73,17 +73,27 @@ static void granule_next(struct pp_overlaps *o)
 	class_begin(o);
 }
 
-/* The next part: from @start to the end of its block. Returns false if @start is beyond the range. */
+/* Has the part at most two granules? Then a search costs less than the block's word. */
+static bool is_part_short(const struct pp_overlaps *o, uint64_t classes)
+{
+	return !(classes & (classes - 1)) && classes >= pp_range_length(&o->part);
+}
+
+/* The next part: from @start to the end of its block. Returns false if @start is beyond the range or no class is left. */
 static bool block_begin(struct pp_overlaps *o, uint64_t start)
 {
-	uint64_t last;
+	uint64_t classes = classes_of_all(o) & ~PP_LARGE_CLASSES, last;
 
-	if (start >= o->range.end)
+	if (!classes || start >= o->range.end)
 		return false;
 	last = start | ((1ull << PP_BLOCK_SHIFT) - 1);
 	o->part.start = start;
 	o->part.end = last < o->range.end - 1 ? last + 1 : o->range.end;
-	o->classes = pp_block_part(table_of(o), start, o->part.end - 1, &o->chunks) & classes_of_all(o);
+	o->chunks = ~0u;
+	if (is_part_short(o, classes))
+		o->classes = classes;
+	else
+		o->classes = pp_block_part(table_of(o), start, o->part.end - 1, &o->chunks) & classes;
 	class_begin(o);
 	return true;
 }
@@ -117,14 +127,26 @@ static uint64_t granules_here(const struct pp_overlaps *o)
 	return granules;
 }
 
-/* For long ranges: would the walk need more probes (one per granule and per block) than the pool has entries? */
+static void lines_begin(struct pp_overlaps *o)
+{
+	const struct pp_lines *lines = &table_of(o)->lines;
+
+	o->lines.unit = 1;
+	if (!o->index->use.lines.entries)
+		return;
+	o->lines.unit = pp_unit_of(lines, o->range.start);
+	o->lines.last = pp_unit_of(lines, o->range.end - 1);
+}
+
+/* For long ranges: would the walk need more probes (one per line, granule and block) than the pool has entries? */
 static bool pool_is_shorter(struct pp_overlaps *o)
 {
-	uint64_t cost = 0;
+	uint64_t cost;
 	bool larger = true;
 
 	if (pp_range_length(&o->range) >> PP_CLASS_MIN < LONG_RANGE)
 		return false;
+	cost = (o->lines.last - o->lines.unit + PP_UNITS_MASK) >> PP_UNITS_SHIFT;
 	larger_begin(o);
 	do
 		cost += granules_here(o) + 1;
@@ -138,6 +160,7 @@ void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const st
 	*o = (struct pp_overlaps){
 		.index = x, .pool = pool, .range = *range, .larger = true, .at = PP_FIRST_ENTRY,
 	};
+	lines_begin(o);
 	o->all = pool_is_shorter(o);
 	if (!o->all)
 		larger_begin(o);
@@ -188,6 +211,46 @@ static struct pp_entry *next_of_granule(struct pp_overlaps *o)
 	}
 }
 
+/* Does the entry overlap, and is this the first block in which the walk meets the entry? */
+static bool belongs_to_block(const struct pp_overlaps *o, const struct pp_entry *e)
+{
+	struct pp_range range = pp_entry_range(e);
+	uint64_t start = range.start > o->range.start ? range.start : o->range.start;
+
+	return pp_range_overlaps(&range, &o->range) &&
+	       (pp_unit_of(&table_of(o)->lines, start) ^ o->lines.unit) <= PP_UNITS_MASK;
+}
+
+static struct pp_entry *next_of_line(struct pp_overlaps *o)
+{
+	struct pp_line_walk *w = &o->lines;
+
+	while (w->slot < PP_LINE_SLOTS) {
+		uint32_t index = pp_line_slot(w->line, w->slot++);
+		struct pp_entry *e = pp_entry_at(o->pool, index);
+
+		if (index != PP_NO_ENTRY && belongs_to_block(o, e))
+			return e;
+	}
+	return NULL;
+}
+
+static struct pp_entry *next_of_lines(struct pp_overlaps *o)
+{
+	struct pp_line_walk *w = &o->lines;
+
+	for (; w->unit <= w->last; w->unit = (w->unit | PP_UNITS_MASK) + 1, w->slot = 0) {
+		struct pp_entry *e;
+
+		if (!w->slot)
+			w->line = pp_line_of(&table_of(o)->lines, w->unit);
+		e = next_of_line(o);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
 static struct pp_entry *next_of_part(struct pp_overlaps *o)
 {
 	for (; o->classes; granule_next(o)) {
@@ -205,6 +268,9 @@ struct pp_entry *pp_overlaps_next(struct pp_overlaps *o)
 
 	if (o->all)
 		return next_of_all(o);
+	e = next_of_lines(o);
+	if (e)
+		return e;
 	do
 		e = next_of_part(o);
 	while (!e && part_next(o, &o->larger));

@@ -6,12 +6,27 @@
 #include "index.h"
 
 /**
+ * struct pp_line_walk - the entries in lines, which come first in a walk
+ * @unit, @last: first unit of the range in the current block, and the last unit of the range; none are left if @unit
+ *	is greater
+ * @line: line of the current block
+ * @slot: next slot of @line
+ */
+struct pp_line_walk {
+	uint64_t unit;
+	uint64_t last;
+	const struct pp_line *line;
+	unsigned int slot;
+};
+
+/**
  * struct pp_overlaps - a walk over the entries that overlap a range
  * @all: walk over the whole pool, which has fewer entries than the range has granules
- * @larger: the walk is at the classes larger than blocks, which come first
+ * @lines: walk over the lines
+ * @larger: the walk is at the classes larger than blocks, which come next
  * @part: current part of the range: the whole range for the larger classes, then
  *	one block after another for all smaller classes
- * @chunks: chunks of the block of @part in which entries are
+ * @chunks: chunks of the block of @part in which entries of the classes are
  * @classes: classes left in @part, including the current class
  * @granule: current granule
  * @key: key of @granule; its bucket moves on with the search
@@ -26,6 +41,7 @@ struct pp_overlaps {
 	const struct pp_pool *pool;
 	struct pp_range range;
 	bool all;
+	struct pp_line_walk lines;
 	bool larger;
 	struct pp_range part;
 	uint32_t chunks;

@@ -234,6 +234,25 @@ static enum look try(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uin
 	return LOOK_HIT;
 }
 
+/* Entries in the line of the block around @addr */
+static enum look look_in_line(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
+			      const struct pp_table *t, struct pp_entry **out)
+{
+	uint64_t unit = pp_unit_of(&t->lines, addr);
+	const struct pp_line *l = pp_line_of(&t->lines, unit);
+	uint64_t match = pp_line_tag_load(l) ? pp_line_match(l, unit) : 0;
+
+	for (; match; match &= match - 1) {
+		enum look found;
+
+		*out = pp_entry_at(&c->pool, pp_line_entry(l, match));
+		found = try(c, r, addr, length, *out);
+		if (found != LOOK_MISS)
+			return found;
+	}
+	return LOOK_MISS;
+}
+
 static enum look look_in_class(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
 			       const struct pp_table *t, unsigned int k, struct pp_entry **out)
 {
@@ -270,8 +289,12 @@ static enum look look_up(struct pp_cache *c, struct pp_reader *r, uint64_t addr,
 			 struct pp_entry **out)
 {
 	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
-	uint64_t classes = pp_classes_at(&c->index, t, addr);
+	enum look in_line = look_in_line(c, r, addr, length, t, out);
+	uint64_t classes;
 
+	if (in_line != LOOK_MISS)
+		return in_line;
+	classes = pp_classes_at(&c->index, t, addr);
 	fetch(t, addr, classes & (classes - 1));
 	for (; classes; classes &= classes - 1) {
 		enum look found = look_in_class(c, r, addr, length, t, __builtin_ctzll(classes), out);
@@ -464,10 +487,10 @@ static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr
 
 /*
  * pp_cache_get() below repeats look_up() for the usual case, without calls, so that
- * the compiler keeps all in registers. The usual case: all entries are of one class;
- * the entry is in its first bucket, LIVE, and has a word; the thread has used this
- * cache before, which proves that the cache belongs to this process. get_other()
- * does all other cases.
+ * the compiler keeps all in registers. The usual case: the entry is in the line of its
+ * block, or all entries in the buckets are of one class; the entry is in its first line or
+ * bucket, LIVE, and has a word; the thread has used this cache before, which proves that
+ * the cache belongs to this process. get_other() does all other cases.
  */
 
 /* Index of an entry that may cover @addr, or PP_NO_ENTRY (also from a slot that was just emptied). */
@@ -484,10 +507,25 @@ static inline uint32_t first_of_one_class(struct pp_cache *c, uint64_t addr)
 	key = pp_key_of(t, addr, k);
 	b = &t->buckets[key.bucket];
 	match = pp_bytes_match(atomic_load_explicit(&b->bytes, memory_order_acquire), &key);
-	if (__builtin_expect(!match, 0))
+	for (; match; match &= match - 1) {
+		slot = pp_slot_load(b, match);
+		if (__builtin_expect(pp_slot_matches(slot, &key), 1))
+			return pp_slot_entry(slot);
+	}
+	return PP_NO_ENTRY;
+}
+
+/* As first_of_one_class(), in the line of a block */
+static inline uint32_t first_in_line(struct pp_cache *c, uint64_t addr)
+{
+	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
+	uint64_t unit = pp_unit_of(&t->lines, addr), match;
+	const struct pp_line *l = &t->lines.at[pp_line_place(&t->lines, unit)];
+
+	if (__builtin_expect(pp_line_tag_load(l) != pp_line_tag(unit), 0))
 		return PP_NO_ENTRY;
-	slot = pp_slot_load(b, match);
-	return pp_slot_matches(slot, &key) ? pp_slot_entry(slot) : PP_NO_ENTRY;
+	match = pp_line_match(l, unit);
+	return __builtin_expect(match != 0, 1) ? pp_line_entry(l, match) : PP_NO_ENTRY;
 }
 
 static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t length)
@@ -509,6 +547,8 @@ PP_PUBLIC AT_A_CACHE_LINE int pp_cache_get(struct pp_cache *cache, const void *a
 	if (__builtin_expect(!r, 0))
 		return get_other(cache, addr, length, out, why, NULL);
 	index = first_of_one_class(cache, addr);
+	if (index == PP_NO_ENTRY)
+		index = first_in_line(cache, addr);
 	if (__builtin_expect(index == PP_NO_ENTRY, 0))
 		return get_other(cache, addr, length, out, why, NULL);
 	e = pp_entry_at(&cache->pool, index);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries of a block of address space, in one cache line.
+ *
+ * A line has up to seven of the entries that overlap its block. So a look-up finds these
+ * entries whatever their lengths are, by one access to memory. An entry is in the lines of
+ * all blocks that it overlaps. An entry that finds no place in one of them is not in the
+ * lines at all (index.h).
+ *
+ * All blocks of a table have one length, which has 2^15 units. A line has the first and the
+ * last unit of each entry in its block, four entries in a word, so that a few operations
+ * compare all entries. An entry may cover a part of a unit only, so a reader looks at the
+ * entry's own range, too.
+ *
+ * The lines are a hash table without deletion. The line of a block without entries may
+ * get another block; it never becomes unused.
+ *
+ * One thread at a time changes lines; readers need no lock. A writer stores the index
+ * of an entry, then its first unit, then its last unit, and clears in the opposite order.
+ * A reader loads in the opposite order. So it finds each entry that is present during its
+ * whole look-up. Whatever it loads beside a change, it gets an index that has been an
+ * entry's, or 0.
+ */
+#ifndef PP_LINES_H
+#define PP_LINES_H
+
+#include "entry.h"
+
+enum {
+	PP_LINE_SLOTS = 7,
+	PP_UNITS_SHIFT = 15,	/* units of a block */
+};
+
+#define PP_UNITS_MASK 0x7fffull
+
+/* The highest bit of each unit of a word; and of those units of the second word that are slots */
+#define PP_UNIT_TOPS 0x8000800080008000ull
+#define PP_UNIT_TOPS_2 (PP_UNIT_TOPS >> 16)
+
+/**
+ * struct pp_line - entries of a block. Unit n / 2 of word n % 2 belongs to slot n
+ * @tag: of the block; 0: unused. Two blocks of the same tag share a line
+ * @entries: index of each slot's entry, 0: empty
+ * @last: last units, each with the highest bit set
+ * @first: first units. In an empty slot @first is above @last
+ */
+struct pp_line {
+	_Atomic uint32_t tag;
+	_Atomic uint32_t entries[PP_LINE_SLOTS];
+	_Atomic uint64_t last[2];
+	_Atomic uint64_t first[2];
+};
+
+_Static_assert(sizeof(struct pp_line) == 64, "a line is one cache line");
+
+/** struct pp_lines - hash table of 2^@bits lines; @mask: 2^@bits - 1; @shift: a unit has 2^@shift bytes */
+struct pp_lines {
+	struct pp_line *at;
+	unsigned int bits;
+	unsigned int shift;
+	uint64_t mask;
+};
+
+/** struct pp_lines_use - for writers. @used: number of lines with a tag; @entries: number of entries in the lines */
+struct pp_lines_use {
+	uint64_t used;
+	uint64_t entries;
+};
+
+/* Number of the unit around @addr. The functions below take this number. */
+static inline uint64_t pp_unit_of(const struct pp_lines *lines, uint64_t addr)
+{
+	return addr >> lines->shift;
+}
+
+static inline uint32_t pp_line_tag(uint64_t unit)
+{
+	return (uint32_t)(unit >> PP_UNITS_SHIFT) | 1u << 31;
+}
+
+static inline uint32_t pp_line_tag_load(const struct pp_line *l)
+{
+	return atomic_load_explicit((_Atomic uint32_t *)&l->tag, memory_order_acquire);
+}
+
+/* Adjacent blocks begin their search at different lines, so they do not collide. */
+static inline uint64_t pp_line_place(const struct pp_lines *lines, uint64_t unit)
+{
+	uint64_t number = unit >> PP_UNITS_SHIFT;
+
+	return (number ^ number >> lines->bits) & lines->mask;
+}
+
+static inline uint64_t pp_line_last(const struct pp_line *l, unsigned int word)
+{
+	return atomic_load_explicit((_Atomic uint64_t *)&l->last[word], memory_order_acquire);
+}
+
+static inline uint64_t pp_line_first(const struct pp_line *l, unsigned int word)
+{
+	return atomic_load_explicit((_Atomic uint64_t *)&l->first[word], memory_order_relaxed);
+}
+
+/* Returns a word with a bit set for each slot whose units include @unit, for pp_line_entry(). */
+static inline uint64_t pp_line_match(const struct pp_line *l, uint64_t unit)
+{
+	uint64_t four = (unit & PP_UNITS_MASK) * 0x0001000100010001ull;
+	uint64_t one = pp_line_last(l, 0) - four, two = pp_line_last(l, 1) - four;
+
+	one &= (four | PP_UNIT_TOPS) - pp_line_first(l, 0);
+	two &= (four | PP_UNIT_TOPS) - pp_line_first(l, 1);
+	return (one & PP_UNIT_TOPS) >> 15 | (two & PP_UNIT_TOPS_2) >> 7;
+}
+
+/* Index of the entry of the first slot in @match; PP_NO_ENTRY if the slot has just been emptied */
+static inline uint32_t pp_line_entry(const struct pp_line *l, uint64_t match)
+{
+	return atomic_load_explicit((_Atomic uint32_t *)&l->entries[__builtin_ctzll(match) / 8], memory_order_acquire);
+}
+
+/* Index of a slot's entry, or PP_NO_ENTRY; under the cache's lock */
+static inline uint32_t pp_line_slot(const struct pp_line *l, unsigned int slot)
+{
+	return atomic_load_explicit((_Atomic uint32_t *)&l->entries[slot], memory_order_relaxed);
+}
+
+/* The line of the unit's block, or the unused line that ends the search */
+static inline const struct pp_line *pp_line_of(const struct pp_lines *lines, uint64_t unit)
+{
+	uint64_t at = pp_line_place(lines, unit);
+	uint32_t tag = pp_line_tag(unit), found;
+
+	while ((found = pp_line_tag_load(&lines->at[at])) && found != tag)
+		at = (at + 1) & lines->mask;
+	return &lines->at[at];
+}
+
+/* ---- changes: one thread at a time ------------------------------------------------- */
+
+/* Are three quarters of the lines in use? Then no other block gets a line. */
+bool pp_lines_are_full(const struct pp_lines *lines, const struct pp_lines_use *use);
+
+/* Returns false, and adds nothing, if there is no place. */
+bool pp_lines_add(const struct pp_lines *lines, struct pp_lines_use *use, const struct pp_range *range, uint32_t index);
+
+/* Returns false if the entry is not in the lines. */
+bool pp_lines_remove(const struct pp_lines *lines, struct pp_lines_use *use, const struct pp_range *range,
+		     uint32_t index);
+
+#endif
