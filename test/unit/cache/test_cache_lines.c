@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/cache/cache.h"
+#include "test/unit/check.h"
 #include "test/unit/random.h"
 #include "test/unit/unit.h"
 
@@ -29,17 +30,6 @@ struct region {
 	uint64_t length;
 	_Atomic int pinned;
 };
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-/* Replaces the asserts of cmocka, which work in one thread only. */
-static void check(bool ok, const char *what, int line)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, line, what);
-	_exit(1);
-}
 
 static struct region regions[REGIONS];
 static struct pp_cache *cache;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "libpeerpin.h"
+#include "test/unit/check.h"
 #include "test/unit/unit.h"
 
 enum {
@@ -32,17 +33,6 @@ static struct pp_cache *cache;
 static struct reg regs[REGS];
 static atomic_ulong pins, unpins, got;
 static double seconds = 0.5;	/* duration of each case */
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-/* Replaces the asserts of cmocka, which work in one thread only. */
-static void check(bool ok, const char *what, int line)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, line, what);
-	_exit(1);
-}
 
 static int pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "libpeerpin.h"
+#include "test/unit/check.h"
 #include "test/unit/random.h"
 #include "test/unit/unit.h"
 
@@ -58,17 +59,6 @@ static _Atomic(const struct pp_cache_entry *) handed[HANDED];
 static double seconds = 0.5;	/* duration of each case */
 static unsigned long forks;
 static uint64_t seed;
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-/* Replaces the asserts of cmocka, which work in one thread only. */
-static void check(bool ok, const char *what, int line)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, line, what);
-	_exit(1);
-}
 
 /* ---- memory ------------------------------------------------------------ */
 
