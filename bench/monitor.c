@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What libpeerpin-fi adds to a hit of libfabric's cache: pp_subs_valid() of a range in random order, with no kernel; the
- * functions below give each watch a word. The baseline is the check of kdreg2: libfabric's entry has the index of a
- * word, and a hit compares this word, without a look-up.
+ * What libpeerpin-fi adds to a hit of libfabric's cache: pp_subs_valid() of ranges in random order. The functions below
+ * replace the kernel, and give each watch a word. The baseline is the check of kdreg2: each entry of libfabric's cache
+ * has the index of a word, and a hit compares this word, without a look-up.
  */
 #include <libpeerpin.h>
 #include "bench.h"

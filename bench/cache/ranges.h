@@ -22,7 +22,7 @@ struct ranges ranges_scattered(unsigned int count, uint64_t length);
 /* @count ranges of 64 KiB to 1 GiB, without gaps, in random order; each order of magnitude equally often */
 struct ranges ranges_packed(unsigned int count);
 
-/* @count ranges without gaps, of which each @nth has 2 MiB, the others 64 KiB */
+/* @count ranges without gaps: every @nth has 2 MiB, the others have 64 KiB */
 struct ranges ranges_dense_but(unsigned int count, unsigned int nth);
 
 void ranges_free(struct ranges *r);

@@ -15,8 +15,8 @@ struct nvidia_p2p_page_table;
 void emugpu_trap_enable(bool on);
 
 /*
- * Bytes to allocate for a table of @size bytes: a whole page if traps are on. QEMU 7.2 checks an unaligned store against
- * the watchpoints of the whole page up to the store, so other objects must not share the page of a watched table.
+ * Bytes to allocate for a table of @size bytes: a whole page if traps are on. QEMU 7.2 checks an unaligned store also
+ * against watchpoints at lower addresses of the page. So no other object may share the page of a watched table.
  */
 size_t emugpu_trap_room(size_t size);
 

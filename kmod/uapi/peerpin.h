@@ -14,8 +14,8 @@
  *
  * A region ends in one of two ways:
  * - It is *unpinned* by PEERPIN_CMD_UNPIN, by the last close of the file, or when the owner
- *   exits. The exit has this effect if the owner has a descriptor of the file then, in a table
- *   of descriptors that no other process shares (CLONE_FILES).
+ *   exits. The exit unpins only if the owner still has a descriptor of the file, and shares its
+ *   table of descriptors (CLONE_FILES) with no other process. Otherwise the last close unpins.
  * - It is *revoked* when its memory is freed by cuMemFree(), the end of a CUDA context or munmap(),
  *   or when the GPU driver is unbound. Before the freeing call returns, no DMA can begin and
  *   use of the region fails with ESTALE. For GPU memory, DMA has also ended or exceeded

@@ -27,7 +27,7 @@ struct pp_refusal {
 
 /**
  * struct pp_cache - a registration cache; a usual hit reads only the fields before @lock. A miss writes to
- *	many of the fields that a hit reads, so these are in one cache line (but for those of @readers)
+ *	many of the fields that a usual hit reads. So all of these fields but @readers are in one cache line
  * @mark: process that the cache belongs to (process.h)
  * @clock: time that readers stamp entries with; ticks at each miss
  * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
@@ -46,8 +46,8 @@ struct pp_refusal {
  * @pins_are_short: the pin that was timed last took less than SHORT_PIN_NS (miss.c)
  * @published: NULL, or statistics that other processes read
  * @told: value of @stats at the last update of @published
- * @pinned: number of registrations that exist or are being made, if it has a limit; @pinned_bytes: likewise, their bytes.
- *	A PENDING entry does not count while its thread still unpins other entries
+ * @pinned: number of registrations that exist or are being made; 0 without max_entries. @pinned_bytes: their bytes; 0
+ *	without max_bytes. A PENDING entry does not count while its thread still unpins other entries
  */
 struct pp_cache {
 	alignas(64) struct pp_pool pool;

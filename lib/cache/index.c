@@ -63,7 +63,7 @@ static bool belongs_in_lines(const struct pp_index *x, const struct pp_table *t,
 	return k != x->main && fits_in_lines(t, k);
 }
 
-/* Returns true if the class is now in the buckets for the first time. */
+/* Returns true if the entry is the only one of its class in the buckets. */
 static bool entry_add(struct pp_index *x, const struct pp_table *t, const struct pp_pool *pool,
 		      const struct pp_entry *e)
 {
@@ -77,7 +77,7 @@ static bool entry_add(struct pp_index *x, const struct pp_table *t, const struct
 	return x->use.in_buckets[k] == 1;
 }
 
-/* Returns true if the class is in the buckets no more. */
+/* Returns true if the buckets have no entry of the class any more. */
 static bool entry_remove(struct pp_index *x, const struct pp_table *t, const struct pp_pool *pool,
 			 const struct pp_entry *e)
 {
@@ -109,7 +109,7 @@ static bool words_suffice(const struct pp_index *x, const struct pp_shape *shape
 	return (x->use.blocks_used + 2) * 2 <= 1ull << shape->block_bits;
 }
 
-/* Returns false if the buckets do not suffice. */
+/* Returns false if the slots or the block words do not suffice. */
 static bool table_fill(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool)
 {
 	uint32_t i;
@@ -156,7 +156,7 @@ static struct pp_table *table_next(struct pp_table *now, const struct pp_shape *
 
 /*
  * Returns a table with all entries. Entries that were in the lines may be in the buckets now, which then need another
- * shape. A table that did not suffice may be an older generation, which readers use, so it stays mapped.
+ * shape. A table that did not suffice stays mapped: it may be an older generation, which readers may still use.
  */
 static struct pp_table *table_make(struct pp_index *x, const struct pp_pool *pool, struct pp_shape *shape)
 {
@@ -173,8 +173,8 @@ static struct pp_table *table_make(struct pp_index *x, const struct pp_pool *poo
 }
 
 /*
- * An entry may go from the lines to the buckets. So until all readers find the new table, @classes has the classes of
- * both tables.
+ * An entry may be in the lines of the old table and in the buckets of the new table. So @classes has the classes of both
+ * tables before readers find the new table, and until the old table is empty.
  */
 static int table_replace(struct pp_index *x, const struct pp_pool *pool, struct pp_shape *shape)
 {
@@ -197,7 +197,7 @@ static int table_replace(struct pp_index *x, const struct pp_pool *pool, struct 
 
 /* ---- shape ---------------------------------------------------------------------------- */
 
-/* Number of entries that would be in the lines if all found a place */
+/* Number of entries that belong in the lines, but are in the buckets */
 static uint32_t count_crowded(const struct pp_index *x, const struct pp_table *t)
 {
 	uint32_t crowded = 0;
@@ -210,9 +210,9 @@ static uint32_t count_crowded(const struct pp_index *x, const struct pp_table *t
 }
 
 /*
- * In blocks half as long, more entries find a place. But entries of the longest class do not fit any more. If there is
- * a main class, fewer entries may be crowded, because each hit of the main class costs more while the buckets have
- * another class.
+ * If the blocks are half as long, more entries find a place, but entries of the longest class no longer fit. If there is
+ * a main class, the limit of crowded entries is lower: while the buckets have a second class, each hit of the main class
+ * costs more.
  */
 static bool are_blocks_too_long(const struct pp_index *x, const struct pp_table *t)
 {
@@ -223,9 +223,9 @@ static bool are_blocks_too_long(const struct pp_index *x, const struct pp_table 
 }
 
 /*
- * There is at most one line for each entry, and 512. Beyond this limit, the lines get longer blocks. The
- * length of the blocks changes only after as many insertions as a quarter of the entries, because a new table takes
- * in all entries.
+ * The number of lines is at most the number of entries plus 512. If the lines are full at this limit, the blocks get
+ * longer. A new table takes in all entries. So the length changes only after as many insertions as a quarter of the
+ * entries.
  */
 static void shape_lines(struct pp_index *x, const struct pp_table *t, struct pp_shape *shape)
 {
@@ -251,7 +251,7 @@ static void shape_buckets(const struct pp_index *x, struct pp_shape *shape)
 	shape->block_bits += x->use.blocks * 3 > 1ull << shape->block_bits;
 }
 
-/* Without memory, a change of the lines' shape may wait. */
+/* Room for an entry of class @k. If there is no memory for a new shape of the lines alone, the table stays as it is. */
 static int make_room(struct pp_index *x, const struct pp_pool *pool, unsigned int k)
 {
 	const struct pp_table *t = table_now(x);

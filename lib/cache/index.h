@@ -7,14 +7,15 @@
  *   mix. A look-up costs one cache line, whatever the entry's length is;
  * - else in the buckets of its granules. An entry of more than 2^(k-1) and at most 2^k
  *   bytes is of class k and lies in one or two granules of 2^k bytes. A look-up probes
- *   once for each class in the buckets. If the buckets have many classes, a third table
- *   gives the classes in the block of 1 GiB around an address.
+ *   once for each class in the buckets. If the buckets have three or more classes, a third
+ *   table (@blocks) gives the classes in the block of 1 GiB that contains an address. The
+ *   blocks of the lines have another length.
  *
- * The buckets take any number of entries in a block, a line takes few. So the buckets have
- * the entries of the *main class*, which has more than half of all entries, if there is
- * one; entries that are much longer than a block; and entries that find no place in a
- * line. The blocks of the lines get shorter if too many entries find no place.
- * If only the main class is in the buckets, its look-up costs one cache line, too.
+ * A line takes seven entries; the buckets take any number. So these entries are inserted
+ * into the buckets: entries of the *main class*, which is the class of more than half of all
+ * entries; entries much longer than a line's block; entries that find no place in a line.
+ * The blocks of the lines get shorter if too many entries find no place.
+ * If the buckets have only the main class, a look-up in them costs one cache line, too.
  *
  * A bucket is a cache line: seven slots and a word. The word has
  * a byte of the hash for each slot, so that one comparison finds the slot. The
@@ -25,10 +26,10 @@
  * One thread at a time changes the index (the cache's lock); readers need no lock.
  * A writer first raises the counts of the buckets that the key passes, then writes
  * the slot, then the slot's byte, and clears in the opposite order. So a reader finds each
- * key that is present during its whole look-up. Tables that got another shape are
- * emptied but stay mapped: a reader that still uses such a table finds nothing, and looks
- * again with the lock held. An entry stays in its table, lines or buckets, until it is
- * removed or the table is replaced.
+ * key that is present during its whole look-up. A replaced table is emptied but stays
+ * mapped: a reader that still uses this table misses, and looks again with the lock held.
+ * An entry never moves between the lines and the buckets of one table. It moves only when
+ * the table is replaced.
  */
 #ifndef PP_INDEX_H
 #define PP_INDEX_H
@@ -43,7 +44,7 @@ enum {
 	PP_CHUNK_SHIFT = 25,	/* a block has 32 chunks */
 };
 
-/* classes of entries larger than a block: assumed to be in every block */
+/* classes of entries larger than 1 GiB: assumed to be in every block of 1 GiB */
 #define PP_LARGE_CLASSES (~0ull << (PP_BLOCK_SHIFT + 1))
 
 /**
@@ -61,9 +62,9 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
 /**
  * struct pp_shape - sizes of a table
  * @bits: 2^bits buckets
- * @block_bits: 2^block_bits words
+ * @block_bits: 2^block_bits words of blocks of 1 GiB
  * @line_bits: 2^line_bits lines
- * @line_shift: a line is of 2^line_shift bytes of address space
+ * @line_shift: a line is for a block of 2^line_shift bytes of address space
  */
 struct pp_shape {
 	unsigned int bits;
@@ -73,15 +74,16 @@ struct pp_shape {
 };
 
 /**
- * struct pp_table - one generation of all tables. Fields for readers are in the first cache line
+ * struct pp_table - one generation of all tables. A reader uses fields of the first cache line only. Exception: with
+ *	three or more classes in the buckets, a look-up also reads @shape
  * @buckets: the hash table
  * @shift: 64 - bits
  * @mask: 2^bits - 1
- * @lines: entries of blocks whose length is in @shape
- * @blocks: classes in the buckets, of each block of 1 GiB
+ * @lines: lines of blocks of 2^line_shift bytes (@shape)
+ * @blocks: for each block of 1 GiB: the classes of its entries in the buckets
  * @counts: number of entries in each of @blocks; for writers only
- * @chunks: a bit for each chunk of a block in which an entry was since the block was empty; for writers only
- * @older: the previous generation, emptied
+ * @chunks: for each of @blocks, a bit for each chunk that has had an entry since the block last had none; for writers only
+ * @older: next table in the list of older generations, which are empty
  */
 struct pp_table {
 	struct pp_bucket *buckets;
@@ -98,9 +100,9 @@ struct pp_table {
 /**
  * struct pp_index_use - use of the newest table, for writers
  * @keys: number of keys in the buckets
- * @blocks_used: number of words of @blocks that are not empty
- * @blocks: number of words of @blocks with a count above 0
- * @in_buckets: entries of each class that are in the buckets
+ * @blocks_used: number of words of the table's @blocks that have a tag
+ * @blocks: number of these words whose block has entries
+ * @in_buckets: number of entries of each class in the buckets
  */
 struct pp_index_use {
 	uint64_t keys;
@@ -117,9 +119,9 @@ struct pp_index_use {
  * @only: the class with entries in the buckets if there is exactly one; else 0
  * @use: this field and the following ones are for writers
  * @entries: number of entries
- * @since: number of insertions since the length of the lines' blocks was last judged
+ * @since: number of insertions since the length of the lines' blocks was last examined (shape_lines())
  * @main: the class of more than half of the entries, or 0
- * @count: entries of each class
+ * @count: number of entries of each class
  */
 struct pp_index {
 	_Atomic(struct pp_table *) table;
@@ -163,7 +165,7 @@ static inline struct pp_key pp_key_of(const struct pp_table *t, uint64_t addr, u
 
 	return (struct pp_key){
 		.bucket = h >> t->shift,
-		/* the bits below the bucket's: they differ if the addresses are adjacent */
+		/* the bits below the bucket's, because they differ between adjacent granules */
 		.bytes = ((h >> (t->shift - 8) & 0xff) | 1) * PP_EACH_BYTE,
 		.unit = addr >> (k - 8),
 	};
@@ -213,10 +215,10 @@ static inline const struct pp_bucket *pp_bucket_at(const struct pp_table *t, uin
 	return &t->buckets[n & t->mask];
 }
 
-/* Classes of entries in the block around @addr; may contain classes with no entry there */
+/* Classes of entries in the block of 1 GiB that contains @addr; may contain classes with no entry there */
 uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr);
 
-/* As pp_block_classes(), of the part of a block from @start to @last; 0 if no entry overlaps the part. Also @chunks */
+/* As pp_block_classes() for a part of a block, without PP_LARGE_CLASSES. 0: no entry is there. @chunks: of the block */
 uint64_t pp_block_part(const struct pp_table *t, uint64_t start, uint64_t last, uint32_t *chunks);
 
 static inline uint64_t pp_classes_at(struct pp_index *x, const struct pp_table *t, uint64_t addr)
@@ -237,7 +239,7 @@ void pp_index_end(struct pp_index *x);
 
 /*
  * Insert an entry by its range, which must not change before pp_index_remove().
- * Other entries of @pool in the index may move to a larger table. 0 or -ENOMEM.
+ * All entries of @pool in the index may move to another table. 0 or -ENOMEM.
  * Until the insertion is done, pp_entry_is_indexed() must be false for the entry: a new
  * table takes in all indexed entries, and would hold the new entry twice.
  */

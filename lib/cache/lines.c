@@ -3,7 +3,7 @@
 
 enum { NO_SLOT = PP_LINE_SLOTS };
 
-#define NONE_FIRST (~PP_UNIT_TOPS)	/* greater than any last unit, which is 0 below its highest bit */
+#define NONE_FIRST (~PP_UNIT_TOPS)	/* in an empty slot, with NONE_LAST: units 0x7fff to 0 match no unit */
 #define NONE_LAST PP_UNIT_TOPS
 
 static uint64_t load(const _Atomic uint64_t *word)
@@ -58,7 +58,7 @@ static void claim(struct pp_line *l, uint32_t tag)
 	atomic_store_explicit(&l->tag, tag, memory_order_release);
 }
 
-/* The line of a block. A block without a line gets a vacant or an unused one. NULL: there is none */
+/* The line of a block. A block without a line gets the first vacant line of its search, or the unused line. NULL: neither */
 static struct pp_line *line_for(const struct pp_lines *lines, struct pp_lines_use *use, uint64_t unit)
 {
 	uint64_t at = pp_line_place(lines, unit);
@@ -131,7 +131,7 @@ static void remove_before(const struct pp_lines *lines, uint64_t unit, uint64_t 
 		remove_in_block(lines, unit, index);
 }
 
-/* A block gets its line after the block before has its entry: a line without entries could go to both. */
+/* Puts the entry into a block's line before the next block gets a line. Otherwise both could get one vacant line. */
 bool pp_lines_add(const struct pp_lines *lines, struct pp_lines_use *use, const struct pp_range *range, uint32_t index)
 {
 	uint64_t start = pp_unit_of(lines, range->start), end = pp_unit_of(lines, range->end - 1), at;

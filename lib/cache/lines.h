@@ -4,22 +4,23 @@
  *
  * A line has up to seven of the entries that overlap its block. So a look-up finds these
  * entries whatever their lengths are, by one access to memory. An entry is in the lines of
- * all blocks that it overlaps. An entry that finds no place in one of them is not in the
- * lines at all (index.h).
+ * all blocks that it overlaps. If one of these lines has no place, the entry is in none of
+ * them, but in the buckets (index.h).
  *
- * All blocks of a table have one length, which has 2^15 units. A line has the first and the
- * last unit of each entry in its block, four entries in a word, so that a few operations
- * compare all entries. An entry may cover a part of a unit only, so a reader looks at the
- * entry's own range, too.
+ * All blocks of a table have one length, and 2^15 units. A line has the first and the last
+ * unit of each of its entries in the block. A word has the units of four entries, so that a
+ * few operations compare all entries. An entry may cover a part of a unit only, so a reader
+ * also compares the entry's own range.
  *
- * The lines are a hash table without deletion. The line of a block without entries may
- * get another block; it never becomes unused.
+ * The lines are a hash table without deletion. A line without entries is *vacant*: it keeps
+ * its tag until another block takes the line. A line without a tag is *unused*, and ends a
+ * search. No line becomes unused again.
  *
  * One thread at a time changes lines; readers need no lock. A writer stores the index
  * of an entry, then its first unit, then its last unit, and clears in the opposite order.
- * A reader loads in the opposite order. So it finds each entry that is present during its
- * whole look-up. Whatever it loads beside a change, it gets an index that has been an
- * entry's, or 0.
+ * A reader loads the last units, then the first units, then the index. So a reader finds
+ * each entry that is present during its whole look-up. If the slot changes meanwhile, the
+ * loaded index is 0 or the index of an entry that is or was in the slot.
  */
 #ifndef PP_LINES_H
 #define PP_LINES_H
@@ -33,13 +34,13 @@ enum {
 
 #define PP_UNITS_MASK 0x7fffull
 
-/* The highest bit of each unit of a word; and of those units of the second word that are slots */
+/* The highest bit of each unit of a word; the same of the second word, in which three units belong to slots */
 #define PP_UNIT_TOPS 0x8000800080008000ull
 #define PP_UNIT_TOPS_2 (PP_UNIT_TOPS >> 16)
 
 /**
  * struct pp_line - entries of a block. Unit n / 2 of word n % 2 belongs to slot n
- * @tag: of the block; 0: unused. Two blocks of the same tag share a line
+ * @tag: of the block; 0: unused. Two blocks of the same tag may share a line
  * @entries: index of each slot's entry, 0: empty
  * @last: last units, each with the highest bit set
  * @first: first units. In an empty slot @first is above @last
@@ -67,7 +68,7 @@ struct pp_lines_use {
 	uint64_t entries;
 };
 
-/* Number of the unit around @addr. The functions below take this number. */
+/* Number of the unit that contains @addr. The functions below take this number. */
 static inline uint64_t pp_unit_of(const struct pp_lines *lines, uint64_t addr)
 {
 	return addr >> lines->shift;
@@ -101,7 +102,7 @@ static inline uint64_t pp_line_first(const struct pp_line *l, unsigned int word)
 	return atomic_load_explicit((_Atomic uint64_t *)&l->first[word], memory_order_relaxed);
 }
 
-/* Returns a word with a bit set for each slot whose units include @unit, for pp_line_entry(). */
+/* Returns a word with bit 8n set for each slot n whose units include @unit. */
 static inline uint64_t pp_line_match(const struct pp_line *l, uint64_t unit)
 {
 	uint64_t four = (unit & PP_UNITS_MASK) * 0x0001000100010001ull;
@@ -112,7 +113,7 @@ static inline uint64_t pp_line_match(const struct pp_line *l, uint64_t unit)
 	return (one & PP_UNIT_TOPS) >> 15 | (two & PP_UNIT_TOPS_2) >> 7;
 }
 
-/* Index of the entry of the first slot in @match; PP_NO_ENTRY if the slot has just been emptied */
+/* @match: from pp_line_match(). Index of the entry of its first slot; PP_NO_ENTRY if the slot has just been emptied */
 static inline uint32_t pp_line_entry(const struct pp_line *l, uint64_t match)
 {
 	return atomic_load_explicit((_Atomic uint32_t *)&l->entries[__builtin_ctzll(match) / 8], memory_order_acquire);
@@ -137,7 +138,7 @@ static inline const struct pp_line *pp_line_of(const struct pp_lines *lines, uin
 
 /* ---- changes: one thread at a time ------------------------------------------------- */
 
-/* Are three quarters of the lines in use? Then no other block gets a line. */
+/* Are about three quarters of the lines used? Then a block gets no unused line, but may get a vacant line. */
 bool pp_lines_are_full(const struct pp_lines *lines, const struct pp_lines_use *use);
 
 /* Returns false, and adds nothing, if there is no place. */

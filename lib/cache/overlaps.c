@@ -73,13 +73,13 @@ static void granule_next(struct pp_overlaps *o)
 	class_begin(o);
 }
 
-/* Has the part at most two granules? Then a search costs less than the block's word. */
+/* Is there one class, and has the part at most two of its granules? Then their search costs less than the block's word. */
 static bool is_part_short(const struct pp_overlaps *o, uint64_t classes)
 {
 	return !(classes & (classes - 1)) && classes >= pp_range_length(&o->part);
 }
 
-/* The next part: from @start to the end of its block. Returns false if @start is beyond the range or no class is left. */
+/* The next part: from @start to the end of its 1 GiB. Returns false if @start is beyond the range or no class is left. */
 static bool block_begin(struct pp_overlaps *o, uint64_t start)
 {
 	uint64_t classes = classes_of_all(o) & ~PP_LARGE_CLASSES, last;

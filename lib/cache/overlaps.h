@@ -7,8 +7,8 @@
 
 /**
  * struct pp_line_walk - the entries in lines, which come first in a walk
- * @unit, @last: first unit of the range in the current block, and the last unit of the range; none are left if @unit
- *	is greater
+ * @unit: first unit of the range in the current block; greater than @last: no block is left
+ * @last: last unit of the range
  * @line: line of the current block
  * @slot: next slot of @line
  */
@@ -21,11 +21,11 @@ struct pp_line_walk {
 
 /**
  * struct pp_overlaps - a walk over the entries that overlap a range
- * @all: walk over the whole pool, which has fewer entries than the range has granules
+ * @all: walk over the whole pool, because the pool has fewer entries than another walk has probes
  * @lines: walk over the lines
- * @larger: the walk is at the classes larger than blocks, which come next
+ * @larger: the walk is at the classes larger than blocks of 1 GiB, which follow the lines
  * @part: current part of the range: the whole range for the larger classes, then
- *	one block after another for all smaller classes
+ *	one block of 1 GiB after another for all smaller classes
  * @chunks: chunks of the block of @part in which entries of the classes are
  * @classes: classes left in @part, including the current class
  * @granule: current granule

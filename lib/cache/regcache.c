@@ -234,7 +234,7 @@ static enum look try(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uin
 	return LOOK_HIT;
 }
 
-/* Entries in the line of the block around @addr */
+/* Tries the entries in the line of the block that contains @addr. */
 static enum look look_in_line(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
 			      const struct pp_table *t, struct pp_entry **out)
 {
@@ -487,9 +487,9 @@ static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr
 
 /*
  * pp_cache_get() below repeats look_up() for the usual case, without calls, so that
- * the compiler keeps all in registers. The usual case: the entry is in the line of its
- * block, or all entries in the buckets are of one class; the entry is in its first line or
- * bucket, LIVE, and has a word; the thread has used this cache before, which proves that
+ * the compiler keeps all in registers. The usual case: the entry is in a line, or in the
+ * buckets, which have only one class; the line or bucket is the first of the search; the
+ * entry is LIVE and has a word; the thread has used this cache before, which proves that
  * the cache belongs to this process. get_other() does all other cases.
  */
 
@@ -515,7 +515,7 @@ static inline uint32_t first_of_one_class(struct pp_cache *c, uint64_t addr)
 	return PP_NO_ENTRY;
 }
 
-/* As first_of_one_class(), in the line of a block */
+/* As first_of_one_class(), but from the line of the block that contains @addr */
 static inline uint32_t first_in_line(struct pp_cache *c, uint64_t addr)
 {
 	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);

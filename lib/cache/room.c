@@ -20,7 +20,7 @@ static bool has_limits(const struct pp_cache *c)
 	return c->attr.max_bytes || c->attr.max_entries;
 }
 
-/* Each count is kept only if it has a limit, because threads that miss write these counts without the lock. */
+/* A count without a limit has no reader and stays 0: threads that miss would contend for it by atomic operations. */
 static void give_back(struct pp_cache *c, unsigned int entries, uint64_t bytes)
 {
 	if (c->attr.max_entries)
@@ -29,7 +29,7 @@ static void give_back(struct pp_cache *c, unsigned int entries, uint64_t bytes)
 		atomic_fetch_sub(&c->pinned_bytes, bytes);
 }
 
-/* Takes the room even if the budget has none. Returns true if it has. */
+/* Takes the room even if the budget does not have it. Returns true if the budget had the room. */
 static bool take(struct pp_cache *c, uint64_t length)
 {
 	const struct pp_cache_attr *a = &c->attr;

@@ -311,7 +311,7 @@ static void discard(struct pp_subs *s, uint64_t start, uint64_t length)
 
 /*
  * The thread never moves a subscription and never removes a LIVE one. mm_lock excludes add() and remove(),
- * and clear() runs only while there is no cache. So what find() returns stays.
+ * and clear() runs only while there is no cache. So the subscription that find() returns stays.
  */
 bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
 {

@@ -44,7 +44,7 @@ int pp_ranges_init(void)
 		return ret;
 	}
 	mark = pp_process_mark();
-	pthread_mutex_init(&lock, NULL);	/* in a child of fork() a thread of the parent may have held the lock */
+	pthread_mutex_init(&lock, NULL);	/* a child of fork() may inherit a lock held by a thread of the parent */
 	pp_cond_init(&wake);
 	return 0;
 }

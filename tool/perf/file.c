@@ -137,7 +137,7 @@ static void end(long arg)
 	memory_put(&stored.memory);
 }
 
-/* The length 0 means the whole file. With a length, the kernel keeps the last page unless the length covers it. */
+/* The length 0 means the whole file. With another length, the kernel keeps a page that is covered only in part. */
 static int drop_pages(uint64_t bytes, long arg, struct perf_why *why)
 {
 	(void)bytes, (void)arg, (void)why;

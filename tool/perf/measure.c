@@ -112,7 +112,7 @@ static size_t samples_of_pass(const struct perf_args *args)
 	return (args->repeat + args->passes - 1) / args->passes;
 }
 
-/* The passes before the last may have taken all, as each takes the same number, rounded up. */
+/* Samples for this pass. A pass takes --repeat / passes, rounded up, so the last passes may get fewer or none. */
 static size_t samples_left(const struct perf_row *row, uint64_t bytes, const struct perf_args *args)
 {
 	const struct perf_point *point = perf_find_point(row, bytes);

@@ -116,8 +116,8 @@ static size_t length_of_place(const char *text)
 }
 
 /*
- * The line with the function of a module: line @i, or a line of the stack below it. Line @i itself may have an inlined
- * caller of the kernel, or the trampoline of the judge's probe at the allocator.
+ * Returns the first line that names a function of a module: line @i, or a line of the stack below it. If there is none,
+ * returns @i. Line @i may name a kernel function between module and allocator, or the trampoline of the judge's probe.
  */
 static size_t line_of_module(const struct result *result, size_t i)
 {

@@ -170,8 +170,9 @@ static int file_open(struct inode *inode, struct file *filp)
 /*
  * If the owner exits while a child still has the file open, unpin now: NVIDIA's driver
  * ignores a put by any other process. "live" is 0 when the last thread exits. A thread with
- * its own file table may close the file before that, without effect here. If the owner has no
- * descriptor at exit, or another process shares its file table, file_release() unpins later.
+ * its own file table may close the file before that, without effect here. The kernel does not
+ * call this at the exit if the owner has closed its descriptors before, or if another process
+ * shares the file table. Then file_release() unpins, at the last close.
  *
  * The kernel calls this for each descriptor, of which a process may have a million. The walks over
  * all ids are made once: no thread of the owner is left that could pin or watch.

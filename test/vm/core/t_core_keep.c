@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A file of /dev/peerpin that stays open although no descriptor of its owner is left: in the table of descriptors that
- * a clone() shares, in io_uring, in a pipe. Its regions end with the last close, and nothing of it is used afterwards.
+ * The owner of a file of /dev/peerpin has exited or closed its descriptor, but a reference is left: in a table of
+ * descriptors that clone() shares, in io_uring, or of a pipe to a page of the revocation page. The regions end at the
+ * last close, and no freed object is used afterwards.
  */
 #include <linux/io_uring.h>
 #include <sched.h>
@@ -76,7 +77,7 @@ static int ring_with(int file)
 	return -1;
 }
 
-/* A kernel thread closes the file. So a revocable pin of a GPU stays until the owner frees the memory. */
+/* A kernel thread makes the last close, and the GPU driver ignores its put. So the GPU's pin may stay until the free. */
 CASE(ring_keeps_the_regions)
 {
 	int file = pin_open(), ring = ring_with(file), i;
@@ -132,7 +133,7 @@ CASE(killed_process_with_ring_leaves_nothing)
 
 /* ---- a page in a pipe ----------------------------------------------------------------- */
 
-/* The page of the revocation page must not get words of another file. */
+/* The pipe keeps a page of the revocation page. After the last close this page must get no words of another file. */
 CASE(revocation_page_in_a_pipe_stays)
 {
 	static uint32_t words[PAGE / sizeof(uint32_t)];
@@ -160,7 +161,7 @@ CASE(revocation_page_in_a_pipe_stays)
 
 /* ---- calls for files of a file system ---------------------------------------------------- */
 
-/* Both files have an address space of their own, without pages. */
+/* @at: a mapping of @file. The file has an address space of its own, without pages. */
 static void call_all(int file, const volatile void *at, size_t length)
 {
 	static const int advices[] = {

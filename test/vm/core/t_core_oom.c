@@ -16,7 +16,7 @@ enum {
 	PIECE = 1 << 20,	/* of GPU memory, mapped once: a debug kernel warns of more than 7 mappings of a byte */
 	PIECES = 64,
 	FILES = 20000,
-	MOST = 1 << 17,		/* objects of a process that is not killed */
+	MOST = 1 << 17,		/* after so many objects the process exits: it was not killed */
 	MOST_EXPORTS = 1000,	/* of a region */
 };
 

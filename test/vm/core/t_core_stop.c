@@ -23,7 +23,7 @@
 enum {
 	DEVICE = 0,
 	DRAIN_MS = 600,
-	SOON_MS = DRAIN_MS / 3,		/* the call that waits for DMA has begun to wait */
+	SOON_MS = DRAIN_MS / 3,		/* after this time, the call has begun to wait for DMA */
 };
 
 static char *host;
@@ -47,7 +47,7 @@ static void sleep_ms(unsigned int ms)
 /* ---- outputs that the kernel cannot write yet ----------------------------------------------- */
 
 static int uffd;
-static char *guarded;	/* a page whose first write waits for unguard() */
+static char *guarded;	/* a write to this page waits, from guard(UFFDIO_WRITEPROTECT_MODE_WP) until guard(0) */
 
 static bool guard(unsigned int mode)
 {
@@ -125,7 +125,7 @@ CASE(output_that_waits_delays_no_free)
 	EXPECT_CLEAN();
 }
 
-/* The child's main thread dies while another thread waits for its outputs. */
+/* SIGKILL ends the process while the call of another thread waits to write its outputs. */
 static int die_in_output(struct call c)
 {
 	pthread_t thread;

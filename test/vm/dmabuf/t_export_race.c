@@ -159,7 +159,7 @@ CASE(free_races_with_unpin)
 
 static atomic_bool stopped;
 
-/* Calls that each holder of the descriptor may make. The copy of the importer's fence is one of the dma-buf, too. */
+/* Calls that each process with the descriptor may make. They copy the importer's fence, and add the copy to the dma-buf. */
 static void *call_until_stopped(void *unused)
 {
 	struct dma_buf_sync begin = { DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW };

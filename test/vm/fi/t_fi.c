@@ -109,8 +109,8 @@ CASE(absent_device_is_named)
 }
 
 /*
- * The environment variable ROUNDS is the number of rounds, 1,000,000 if it is absent. Each process runs PART of them and
- * adds a remark with the sum, so a run that is interrupted has a result.
+ * The environment variable ROUNDS is the number of rounds, rounded up to a multiple of PART; 1,000,000 if absent. Each
+ * client process runs PART rounds. A remark with the sum follows, so an interrupted run has a result, too.
  */
 CASE_BY_NAME(no_stale_key_in_a_million)
 {

@@ -154,7 +154,7 @@ static void expect_end_by_unbind(unsigned int told)
 	EXPECT_CLEAN();
 }
 
-/* The InfiniBand core cannot invalidate a persistent registration. So unbinding waits for it until drain_timeout_ms. */
+/* The InfiniBand core cannot invalidate a persistent registration. So unbinding waits for drain_timeout_ms. */
 CASE(gpu_unbind_ends_persistent_registration)
 {
 	expect_end_by_unbind(0);
