@@ -185,7 +185,10 @@ static void job_begin(struct job *j)
 	j->mapped = kernel_memory() - before;
 }
 
-/* Begins a DMA on one more region, whose attachment is the device's youngest: stop() is called for this one first. */
+/*
+ * Begins a DMA on one more region. The attachment of this region is the device's youngest, so the core calls stop() for
+ * this attachment first.
+ */
 static void job_hold(const struct job *j)
 {
 	struct peerpin_pin pin;

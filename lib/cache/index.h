@@ -101,7 +101,8 @@ struct pp_table {
  * struct pp_index_use - use of the newest table, for writers
  * @keys: number of keys in the buckets
  * @blocks_used: number of words of the table's @blocks that have a tag
- * @blocks: number of these words whose block has entries
+ * @blocks: number of words of the table's @blocks whose block has entries
+ * @lines: use of the lines
  * @in_buckets: number of entries of each class in the buckets
  */
 struct pp_index_use {

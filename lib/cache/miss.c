@@ -12,7 +12,7 @@
  * @range: range to register
  * @whole: @range was grown to a whole allocation: it must not grow further
  * @alone: no entry overlaps @range, so the new entry replaces none. This stays true until the end of the pin: another
- *	miss whose range overlaps @range finds our pending entry and waits for it. A miss widens its range only by
+ *	miss whose range overlaps @range finds the pending entry of this miss and waits. A miss widens its range only by
  *	entries that overlap the range, so a range that does not overlap @range does not grow over it
  * @search: search for room
  * @timed: read the clock before and after the pin
