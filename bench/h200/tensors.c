@@ -34,6 +34,7 @@ struct tensors_counts {
 	uint64_t told, told_all, told_gone;	/* callbacks; those for all memory; those for already freed memory */
 	uint64_t vanished, untold;		/* watched ids that ended; those that ended without a callback before */
 	uint64_t busy_ns;			/* of the thread, in gets and puts */
+	uint64_t offer_ns, told_ns;		/* of the program's threads, in tensors_offer() and in the cache's callbacks */
 };
 
 struct range {
@@ -63,7 +64,6 @@ static struct range ring[RING];
 static unsigned long head, tail;
 static bool running, over, checked;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects the ring */
-static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static struct pp_cache *cache;
 static CUcontext cuda;
@@ -152,6 +152,24 @@ static void sweep(void)
 		watched[i].id = 0;
 	}
 	pthread_mutex_unlock(&watch_lock);
+}
+
+/* ---- how long do the cache's callbacks take? ------------------------------------------------- */
+
+static _Thread_local uint64_t tell_start;
+
+/* The hook calls its subscribers in the order in which they were added. The cache's is between these two. */
+static void before_cache(void *arg, uint64_t addr, uint64_t length)
+{
+	(void)arg, (void)addr, (void)length;
+	tell_start = now_ns();
+}
+
+static void after_cache(void *arg, uint64_t addr, uint64_t length)
+{
+	(void)arg, (void)addr, (void)length;
+	__atomic_fetch_add(&counts.told_ns, now_ns() - tell_start, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&counts.told, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- is each hit valid? --------------------------------------------------------------------- */
@@ -272,17 +290,21 @@ static void register_and_check(const struct range *r)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
+/* Waits as the thread of a communication library does: without sleep, so that no offer is a system call. */
 static bool take(struct range *out)
 {
-	bool got;
+	bool got, end;
 
-	pthread_mutex_lock(&lock);
-	while (head == tail && !over)
-		pthread_cond_wait(&filled, &lock);
-	got = head != tail;
-	if (got)
-		*out = ring[tail++ % RING];
-	pthread_mutex_unlock(&lock);
+	do {
+		while (__atomic_load_n(&head, __ATOMIC_RELAXED) == tail && !__atomic_load_n(&over, __ATOMIC_RELAXED))
+			;
+		pthread_mutex_lock(&lock);
+		end = over;
+		got = head != tail;
+		if (got)
+			*out = ring[tail++ % RING];
+		pthread_mutex_unlock(&lock);
+	} while (!got && !end);
 	return got;
 }
 
@@ -303,14 +325,23 @@ static void *serve(void *arg)
 	return arg;
 }
 
-static int add_hook(void)
+/* The hook is preloaded, or it is absent. */
+static int add_hook(void (*callback)(void *arg, uint64_t addr, uint64_t length))
 {
 	typeof(pp_hook_add) *add = (typeof(pp_hook_add) *)dlsym(RTLD_DEFAULT, "pp_hook_add");
 
-	return add ? add(gone, NULL) : -EOPNOTSUPP;
+	return add ? add(callback, NULL) : -EOPNOTSUPP;
 }
 
-/* Start the thread. CUDA must be initialised, with a current context. Returns 0 or -errno. */
+static void remove_hook(void (*callback)(void *arg, uint64_t addr, uint64_t length))
+{
+	((typeof(pp_hook_remove) *)dlsym(RTLD_DEFAULT, "pp_hook_remove"))(callback, NULL);
+}
+
+/*
+ * Start the thread, with all counts 0. CUDA must be initialised, with a current context. Returns 0 or -errno;
+ * after an error the process must end.
+ */
 int tensors_start(bool check)
 {
 	const struct pp_cache_attr attr = { .watch = PP_WATCH_HOOK };
@@ -318,28 +349,38 @@ int tensors_start(bool check)
 
 	if (cuCtxGetCurrent(&cuda) || !cuda)
 		return -EINVAL;
+	memset(&counts, 0, sizeof(counts));
+	head = tail = 0;
+	over = false;
 	checked = check;
-	ret = pp_cache_create_dmabuf(&attr, &cache);
-	if (!ret && check)
-		ret = add_hook();
+	ret = check ? 0 : add_hook(before_cache);
+	if (!ret)
+		ret = pp_cache_create_dmabuf(&attr, &cache);
+	if (!ret)
+		ret = add_hook(check ? gone : after_cache);
 	if (!ret)
 		ret = -pthread_create(&thread, NULL, serve, NULL);
 	running = !ret;
 	return ret;
 }
 
-/* Called for each tensor that is "sent". Does nothing before tensors_start(). */
+/* Called for each tensor that is "sent". Does nothing unless the thread runs. */
 void tensors_offer(uint64_t addr, uint64_t length)
 {
+	uint64_t start;
+
 	if (!running)
 		return;
+	start = now_ns();
 	pthread_mutex_lock(&lock);
 	counts.offered++;
-	if (head - tail < RING)
-		ring[head++ % RING] = (struct range){ addr, length };
-	else
+	if (head - tail < RING) {
+		ring[head % RING] = (struct range){ addr, length };
+		__atomic_store_n(&head, head + 1, __ATOMIC_RELAXED);
+	} else {
 		counts.dropped++;
-	pthread_cond_signal(&filled);
+	}
+	counts.offer_ns += now_ns() - start;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -356,20 +397,23 @@ void tensors_drain(void)
 	}
 }
 
+/* End the thread, which may be started again. Without a thread all counts are 0. */
 void tensors_stop(struct tensors_counts *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (!running)
 		return;
 	pthread_mutex_lock(&lock);
-	over = true;
-	pthread_cond_signal(&filled);
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	pthread_join(thread, NULL);
 	running = false;
 	if (checked) {
 		sweep();
-		((typeof(pp_hook_remove) *)dlsym(RTLD_DEFAULT, "pp_hook_remove"))(gone, NULL);
+		remove_hook(gone);
+	} else {
+		remove_hook(before_cache);
+		remove_hook(after_cache);
 	}
 	pp_cache_destroy(cache);
 	*out = counts;
