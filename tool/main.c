@@ -82,6 +82,8 @@ static int help(int argc, char **argv)
 	command = find(argv[1]);
 	if (!command)
 		return usage_error("there is no command %s", argv[1]);
+	if (argc > 2)
+		return usage_error("help does not know what to do with %s", argv[2]);
 	return show(command);
 }
 

@@ -164,6 +164,14 @@ static int parse_text(int option, const char *text, struct perf_args *out)
 	return 0;
 }
 
+static int set_format(enum perf_format format, struct perf_args *out)
+{
+	if (out->format != PERF_TEXT && out->format != format)
+		return usage_error("give one of --full, --json and --csv");
+	out->format = format;
+	return 0;
+}
+
 static int parse_option(int option, struct perf_args *out)
 {
 	switch (option) {
@@ -190,14 +198,11 @@ static int parse_option(int option, struct perf_args *out)
 		out->once = true;
 		return 0;
 	case FULL:
-		out->format = PERF_FULL;
-		return 0;
+		return set_format(PERF_FULL, out);
 	case JSON:
-		out->format = PERF_JSON;
-		return 0;
+		return set_format(PERF_JSON, out);
 	case CSV:
-		out->format = PERF_CSV;
-		return 0;
+		return set_format(PERF_CSV, out);
 	default:
 		return parse_text(option, optarg, out);
 	}

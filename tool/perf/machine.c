@@ -140,9 +140,9 @@ static void add_adapters(struct perf_result *out)
 
 static void add_options(const struct perf_args *args, struct perf_result *out)
 {
-	perf_add_fact(out, "options", "%s to %s, at most %" PRIu64 " samples or %g s each, in %" PRIu64 " passes",
+	perf_add_fact(out, "options", "%s to %s, at most %" PRIu64 " samples or %g s each, in %" PRIu64 " pass%s",
 		      text_bytes(args->sizes[0]).at, text_bytes(args->sizes[args->nr_sizes - 1]).at, args->repeat,
-		      args->seconds, args->passes);
+		      args->seconds, args->passes, args->passes == 1 ? "" : "es");
 }
 
 void perf_add_machine(const struct perf_args *args, struct perf_result *out)

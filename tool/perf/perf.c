@@ -124,13 +124,23 @@ static int check_svg(const char *path)
 	return 0;
 }
 
+static int check_measured(const struct perf_result *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr_rows; i++)
+		if (r->rows[i].nr_points)
+			return 0;
+	return fail("nothing was measured: %s; see man peerpin-perf", r->rows[0].why);
+}
+
 static int measure_or_read(const struct perf_args *args, struct perf_result *out)
 {
 	if (args->from)
 		return perf_read(args->from, out);
 	perf_add_machine(args, out);
 	measure_all(args, out);
-	return 0;
+	return check_measured(out);
 }
 
 static int run(int argc, char **argv)
