@@ -126,6 +126,9 @@ $(call vm,t_cudart): $(B)/emu/libcudart.so.13
 $(call vm,t_cudart): private VM_LIBS := -l:libcudart.so.13
 $(call vm,t_storage_flight t_storage_view): private VM_LIBS := -luring
 $(call vm,t_topo t_topo_replay): private VM_LIBS := -ljson-c
+# The dynamic loader ignores LD_LIBRARY_PATH for a setuid program.
+$(call vm,t_security_setuid): $(B)/lib/libpeerpin.a
+$(call vm,t_security_setuid): private VM_LIBS := $(B)/lib/libpeerpin.a
 
 $(B)/obj/test $(B)/bin/test $(FAKE) $(HOOKED) $(FAKE)/vendor $(B)/bin/vm:
 	mkdir -p $@
