@@ -173,6 +173,14 @@ static void prepare(struct pp_cache *c, struct want *w)
 	w->timed |= w->counts;
 }
 
+/* Under @lock. A load and a store, because a read-modify-write of an atomic costs several nanoseconds. */
+static void count_pending(struct pp_cache *c, int by)
+{
+	unsigned int now = atomic_load_explicit(&c->pending, memory_order_relaxed);
+
+	atomic_store_explicit(&c->pending, now + by, memory_order_relaxed);
+}
+
 static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	int ret;
@@ -191,7 +199,7 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	if (c->is_going && c->is_going(e->pub.addr, e->pub.length))
 		pp_cache_forget(c, e, doomed);
 	pp_cache_count(c, e);
-	c->pending++;
+	count_pending(c, 1);
 	c->stats.misses++;
 	pp_cache_trim(c, doomed);
 	prepare(c, w);
@@ -363,7 +371,7 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 /* A pending entry was pinned, or its pin failed. @lock is held. */
 static void settled(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
 {
-	c->pending--;
+	count_pending(c, -1);
 	c->stats.pins += work->pins;
 	c->stats.pin_ns += w->counts * work->pin_ns;
 	if (work->pins)
