@@ -102,15 +102,22 @@ static inline uint64_t pp_line_first(const struct pp_line *l, unsigned int word)
 	return atomic_load_explicit((_Atomic uint64_t *)&l->first[word], memory_order_relaxed);
 }
 
-/* Returns a word with bit 8n set for each slot n whose units include @unit. */
+/* Returns a word with bit 8n set for each slot n that has a unit from @first to @last. Both are in the line's block. */
+static inline uint64_t pp_line_overlap(const struct pp_line *l, uint64_t first, uint64_t last)
+{
+	uint64_t firsts = (first & PP_UNITS_MASK) * 0x0001000100010001ull;
+	uint64_t lasts = (last & PP_UNITS_MASK) * 0x0001000100010001ull;
+	uint64_t one = pp_line_last(l, 0) - firsts, two = pp_line_last(l, 1) - firsts;
+
+	one &= (lasts | PP_UNIT_TOPS) - pp_line_first(l, 0);
+	two &= (lasts | PP_UNIT_TOPS) - pp_line_first(l, 1);
+	return (one & PP_UNIT_TOPS) >> 15 | (two & PP_UNIT_TOPS_2) >> 7;
+}
+
+/* As pp_line_overlap(), for one unit */
 static inline uint64_t pp_line_match(const struct pp_line *l, uint64_t unit)
 {
-	uint64_t four = (unit & PP_UNITS_MASK) * 0x0001000100010001ull;
-	uint64_t one = pp_line_last(l, 0) - four, two = pp_line_last(l, 1) - four;
-
-	one &= (four | PP_UNIT_TOPS) - pp_line_first(l, 0);
-	two &= (four | PP_UNIT_TOPS) - pp_line_first(l, 1);
-	return (one & PP_UNIT_TOPS) >> 15 | (two & PP_UNIT_TOPS_2) >> 7;
+	return pp_line_overlap(l, unit, unit);
 }
 
 /* @match: from pp_line_match(). Index of the entry of its first slot; PP_NO_ENTRY if the slot has just been emptied */

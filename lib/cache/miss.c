@@ -92,6 +92,8 @@ static struct found look_around(struct pp_cache *c, const struct pp_range *range
 	struct pp_overlaps o;
 	struct pp_entry *e;
 
+	if (pp_overlaps_none(&c->index, range))
+		return found;
 	pp_overlaps_begin(&o, &c->index, &c->pool, range);
 	while ((e = pp_overlaps_next(&o))) {
 		struct pp_range r = pp_entry_range(e);

@@ -127,6 +127,22 @@ static uint64_t granules_here(const struct pp_overlaps *o)
 	return granules;
 }
 
+/* The slots of a line that has units from @unit to the end of the block, or to @last if that comes first */
+static uint64_t slots_of(const struct pp_line *l, uint64_t unit, uint64_t last)
+{
+	uint64_t end = unit | PP_UNITS_MASK;
+
+	return pp_line_tag_load(l) ? pp_line_overlap(l, unit, end < last ? end : last) : 0;
+}
+
+static void line_begin(struct pp_overlaps *o)
+{
+	struct pp_line_walk *w = &o->lines;
+
+	w->line = pp_line_of(&table_of(o)->lines, w->unit);
+	w->match = slots_of(w->line, w->unit, w->last);
+}
+
 static void lines_begin(struct pp_overlaps *o)
 {
 	const struct pp_lines *lines = &table_of(o)->lines;
@@ -136,6 +152,7 @@ static void lines_begin(struct pp_overlaps *o)
 		return;
 	o->lines.unit = pp_unit_of(lines, o->range.start);
 	o->lines.last = pp_unit_of(lines, o->range.end - 1);
+	line_begin(o);
 }
 
 /* For long ranges: would the walk need more probes (one per line, granule and block) than the pool has entries? */
@@ -225,11 +242,11 @@ static struct pp_entry *next_of_line(struct pp_overlaps *o)
 {
 	struct pp_line_walk *w = &o->lines;
 
-	while (w->slot < PP_LINE_SLOTS) {
-		uint32_t index = pp_line_slot(w->line, w->slot++);
-		struct pp_entry *e = pp_entry_at(o->pool, index);
+	while (w->match) {
+		struct pp_entry *e = pp_entry_at(o->pool, pp_line_entry(w->line, w->match));
 
-		if (index != PP_NO_ENTRY && belongs_to_block(o, e))
+		w->match &= w->match - 1;
+		if (belongs_to_block(o, e))
 			return e;
 	}
 	return NULL;
@@ -239,14 +256,14 @@ static struct pp_entry *next_of_lines(struct pp_overlaps *o)
 {
 	struct pp_line_walk *w = &o->lines;
 
-	for (; w->unit <= w->last; w->unit = (w->unit | PP_UNITS_MASK) + 1, w->slot = 0) {
-		struct pp_entry *e;
+	while (w->unit <= w->last) {
+		struct pp_entry *e = next_of_line(o);
 
-		if (!w->slot)
-			w->line = pp_line_of(&table_of(o)->lines, w->unit);
-		e = next_of_line(o);
 		if (e)
 			return e;
+		w->unit = (w->unit | PP_UNITS_MASK) + 1;
+		if (w->unit <= w->last)
+			line_begin(o);
 	}
 	return NULL;
 }
@@ -275,4 +292,54 @@ struct pp_entry *pp_overlaps_next(struct pp_overlaps *o)
 		e = next_of_part(o);
 	while (!e && part_next(o, &o->larger));
 	return e;
+}
+
+/* ---- the quick test ------------------------------------------------------------------ */
+
+enum { FEW_PROBES = 2 };
+
+static bool none_in_lines(const struct pp_lines *lines, const struct pp_range *range)
+{
+	uint64_t unit = pp_unit_of(lines, range->start), last = pp_unit_of(lines, range->end - 1);
+	unsigned int i;
+
+	for (i = 0; i < FEW_PROBES && unit <= last; i++, unit = (unit | PP_UNITS_MASK) + 1)
+		if (slots_of(pp_line_of(lines, unit), unit, last))
+			return false;
+	return unit > last;
+}
+
+static bool none_of_class(const struct pp_table *t, const struct pp_range *range, unsigned int k)
+{
+	uint64_t granule = range->start >> k, last = (range->end - 1) >> k;
+	unsigned int i;
+
+	for (i = 0; i < FEW_PROBES && granule <= last; i++, granule++) {
+		struct pp_key key = pp_key_of(t, granule << k, k);
+		uint64_t bytes = bytes_of(pp_bucket_at(t, key.bucket));
+
+		if (pp_bytes_match(bytes, &key) || pp_bytes_passed(bytes))
+			return false;
+	}
+	return granule > last;
+}
+
+static bool none_in_buckets(const struct pp_table *t, const struct pp_range *range, uint64_t classes)
+{
+	uint32_t chunks;
+
+	if (!(classes & (classes - 1)))
+		return none_of_class(t, range, __builtin_ctzll(classes));
+	if (classes & PP_LARGE_CLASSES || range->start >> PP_BLOCK_SHIFT != (range->end - 1) >> PP_BLOCK_SHIFT)
+		return false;
+	return !pp_block_part(t, range->start, range->end - 1, &chunks);
+}
+
+bool pp_overlaps_none(const struct pp_index *x, const struct pp_range *range)
+{
+	const struct pp_table *t = atomic_load_explicit((_Atomic(struct pp_table *) *)&x->table, memory_order_relaxed);
+	uint64_t classes = atomic_load_explicit((_Atomic uint64_t *)&x->classes, memory_order_relaxed);
+
+	return (!classes || none_in_buckets(t, range, classes)) &&
+	       (!x->use.lines.entries || none_in_lines(&t->lines, range));
 }

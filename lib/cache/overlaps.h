@@ -10,13 +10,13 @@
  * @unit: first unit of the range in the current block; greater than @last: no block is left
  * @last: last unit of the range
  * @line: line of the current block
- * @slot: next slot of @line
+ * @match: slots left to look at in @line
  */
 struct pp_line_walk {
 	uint64_t unit;
 	uint64_t last;
 	const struct pp_line *line;
-	unsigned int slot;
+	uint64_t match;
 };
 
 /**
@@ -56,5 +56,11 @@ struct pp_overlaps {
 void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const struct pp_pool *pool,
 		       const struct pp_range *range);
 struct pp_entry *pp_overlaps_next(struct pp_overlaps *o);
+
+/*
+ * Returns true if no entry overlaps a range. Costs less than a walk, because it looks at no entry, and at a few lines
+ * and buckets only. So it may return false though no entry overlaps the range.
+ */
+bool pp_overlaps_none(const struct pp_index *x, const struct pp_range *range);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/cache/cache.h"
+#include "lib/cache/overlaps.h"
 #include "test/unit/check.h"
 #include "test/unit/random.h"
 #include "test/unit/unit.h"
@@ -149,6 +150,33 @@ static void invalidate_at(uint64_t start, uint64_t length)
 	}
 }
 
+/* Does the quick test of a miss say that no region overlaps? It may say so only if this is true. */
+static bool is_none_around(uint64_t start, uint64_t length)
+{
+	const struct pp_range range = { start, start + length };
+	bool none = pp_overlaps_none(&cache->index, &range);
+	unsigned int i;
+
+	for (i = 0; none && i < REGIONS; i++)
+		CHECK(!regions[i].pinned || regions[i].start >= range.end ||
+		      regions[i].start + regions[i].length <= range.start);
+	return none;
+}
+
+static void check_gaps(unsigned int bits)
+{
+	unsigned int i;
+
+	for (i = 0; i < 500; i++) {
+		const struct region *r = &regions[below(REGIONS)];
+		uint64_t length = any_length(24);
+
+		is_none_around(r->start + r->length - below(3) * PAGE, any_length(bits));
+		/* only the last page of the range is in the region */
+		is_none_around(r->start + PAGE - length, length);
+	}
+}
+
 static uint64_t in_lines(void)
 {
 	return cache->index.use.lines.entries;
@@ -209,8 +237,10 @@ static void mixed_sizes_hit_in_any_density(void **state)
 			invalidate_at(r->start - below(16) * PAGE, any_length(densities[d].bits) + 16 * PAGE);
 		}
 		check_hits();
+		check_gaps(densities[d].bits);
 		touch_all();
 		check_hits();
+		check_gaps(densities[d].bits);
 		invalidate_at(BASE, 1ull << 46);
 		assert_int_equal(in_lines(), 0);
 	}
@@ -248,6 +278,33 @@ static void few_others_leave_main_size_alone(void **state)
 	check_hits();
 	assert_int_equal(cache->index.only, 16);
 	assert_int_equal(in_lines(), REGIONS / 100);
+}
+
+/* Pins every other region. Returns how many of the other regions the quick test finds missing. */
+static unsigned int found_missing(void)
+{
+	unsigned int i, found = 0;
+
+	for (i = 0; i < REGIONS; i += 2)
+		touch(&regions[i], 0, regions[i].length);
+	for (i = 1; i < REGIONS; i += 2)
+		found += is_none_around(regions[i].start, regions[i].length);
+	invalidate_at(BASE, 1ull << 46);
+	return found;
+}
+
+/* Otherwise each miss walks over the lines and buckets. */
+static void most_misses_pass_quick_test(void **state)
+{
+	unsigned int sizes_mix, one_size;
+
+	(void)state;
+	place(18, 1 << 20);
+	sizes_mix = found_missing();
+	place(0, 0);
+	one_size = found_missing();
+	assert_true(sizes_mix > REGIONS / 4);
+	assert_true(one_size > REGIONS / 4);
 }
 
 /* ---- readers -------------------------------------------------------------------- */
@@ -306,6 +363,7 @@ int main(void)
 		TEST(sizes_that_mix_are_in_lines),
 		TEST(one_size_is_in_buckets),
 		TEST(few_others_leave_main_size_alone),
+		TEST(most_misses_pass_quick_test),
 		TEST(readers_hit_while_blocks_change),
 	};
 
