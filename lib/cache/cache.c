@@ -60,10 +60,8 @@ static void doom_all_unused(struct pp_cache *c, struct pp_doomed *doomed)
 	}
 }
 
-static void tell(struct pp_cache *c)
+static __attribute__((noinline)) void tell(struct pp_cache *c)
 {
-	if (!c->published)
-		return;
 	pp_publish_stats(c->published, &c->told, &c->stats);
 	c->told = c->stats;
 }
@@ -81,20 +79,31 @@ static void release(struct pp_cache *c)
 {
 	struct pp_waiter *woken = c->waiters.woken;
 
+	if (c->published)
+		tell(c);
+	if (!woken) {
+		pthread_mutex_unlock(&c->lock);
+		return;
+	}
 	c->waiters.woken = NULL;
-	tell(c);
 	pthread_mutex_unlock(&c->lock);
 	pp_waiters_wake(woken);
+}
+
+static __attribute__((noinline)) void sweep_left(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
+		pp_cache_sweep(c, doomed);
+		release(c);
+	}
 }
 
 static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	release(c);
 	/* seq_cst: pp_cache_tidy() sets @left before it tries the lock; it gets the lock, or we see @left */
-	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
-		pp_cache_sweep(c, doomed);
-		release(c);
-	}
+	if (__builtin_expect(atomic_load(&c->left), 0))
+		sweep_left(c, doomed);
 }
 
 void pp_cache_tidy(struct pp_cache *c)
