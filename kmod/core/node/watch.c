@@ -43,12 +43,12 @@ static bool is_page_memory(const struct vm_area_struct *vma)
  */
 static bool is_mapped(unsigned long start, unsigned long end)
 {
-	VMA_ITERATOR(vmi, current->mm, start);
-	struct vm_area_struct *vma;
+	const struct vm_area_struct *vma;
 
 	mmap_read_lock(current->mm);
-	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_start > start || !is_page_memory(vma))
+	while (start < end) {
+		vma = vma_lookup(current->mm, start);
+		if (!vma || !is_page_memory(vma))
 			break;
 		start = vma->vm_end;
 	}
