@@ -40,7 +40,7 @@ static struct pp_range range_of(const struct pp_sub *sub)
 	return (struct pp_range){ start_of(sub), start_of(sub) + sub->length };
 }
 
-static struct pp_sub *find(const struct pp_subs *s, uint64_t start, uint64_t length)
+static inline __attribute__((always_inline)) struct pp_sub *find(const struct pp_subs *s, uint64_t start, uint64_t length)
 {
 	uint64_t at = hash(start, length), found;
 	struct pp_sub *sub;
@@ -294,7 +294,8 @@ void pp_subs_remove(struct pp_subs *s, uint64_t start, uint64_t length)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void discard(struct pp_subs *s, uint64_t start, uint64_t length)
+/* Not inlined, so that a hit saves no registers. Returns false. */
+static __attribute__((noinline)) bool discard(struct pp_subs *s, uint64_t start, uint64_t length)
 {
 	struct pp_sub *sub;
 
@@ -307,6 +308,7 @@ static void discard(struct pp_subs *s, uint64_t start, uint64_t length)
 		entry_is_removed(s, sub);
 	}
 	pthread_mutex_unlock(&s->lock);
+	return false;
 }
 
 /*
@@ -321,8 +323,7 @@ bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
 		return false;
 	if (sub && stage_of(sub) == PP_SUB_LIVE && word_is_valid(s, sub))
 		return true;
-	discard(s, start, length);
-	return false;
+	return discard(s, start, length);
 }
 
 void pp_subs_clear(struct pp_subs *s)
