@@ -251,6 +251,15 @@ static int rereg(void)
 	return 0;
 }
 
+static int version(void)
+{
+	unsigned int major, minor, patch;
+
+	ucp_get_version(&major, &minor, &patch);
+	printf("%u.%u\n", major, minor);
+	return 0;
+}
+
 static int doctor(void)
 {
 	char command[128];
@@ -286,7 +295,7 @@ int main(int argc, char **argv)
 		int (*run)(void);
 	} modes[] = {
 		{ "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks }, { "reg", reg }, { "iova", iova },
-		{ "iova2", iova2 }, { "rereg", rereg }, { "doctor", doctor },
+		{ "iova2", iova2 }, { "rereg", rereg }, { "doctor", doctor }, { "version", version },
 	};
 	size_t i;
 
@@ -294,6 +303,6 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: ucm_client host|hits|gpu|forks|reg|iova|iova2|rereg|doctor [COUNT]\n", stderr);
+	fputs("usage: ucm_client host|hits|gpu|forks|reg|iova|iova2|rereg|doctor|version [COUNT]\n", stderr);
 	return 2;
 }
