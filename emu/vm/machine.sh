@@ -133,7 +133,7 @@ board() {
 
 # With erms and fsrm the kernel copies by "rep movsb", which TCG emulates byte by byte.
 add_processor() {
-	if kvm_works; then
+	if [ -z "$icount" ] && kvm_works; then
 		add -accel kvm -cpu "host$cpu"
 	else
 		add -accel "tcg,thread=$threads" -cpu "max,-erms,-fsrm$cpu"
@@ -189,6 +189,7 @@ machine() {
 	append+=' panic=-1 oops=panic mitigations=off ignore_loglevel'
 	add -nodefaults -display none -no-reboot
 	add_processor
+	[ -z "$icount" ] || add -icount shift=0	# an instruction takes 2^0 ns
 	add_iommu
 	append+=$more_append
 	topology

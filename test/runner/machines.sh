@@ -64,7 +64,7 @@ split_options() { # OPTIONS: sets $module_options, $machine_options and $seconds
 		--no-default-modules) module_options+=" $word" ;;
 		--insmod | --module-param | --modules) module_options+=" $word $2"; shift ;;
 		--timeout) seconds=$2; shift ;;
-		--iommu | --tegra | --hotplug | --one-thread) machine_options+=" $word" ;;
+		--iommu | --tegra | --hotplug | --one-thread | --icount) machine_options+=" $word" ;;
 		*) machine_options+=" $word $2"; shift ;;
 		esac
 		shift
