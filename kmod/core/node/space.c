@@ -18,7 +18,7 @@
 
 enum {
 	SPACE_CHANGES = 64,	/* a process rarely has more threads that change pages at one moment */
-	SPACE_BATCH = 1024,	/* watches that end between two releases of the lock */
+	SPACE_BATCH = 128,	/* watches that end between two releases of the lock */
 };
 
 /**
