@@ -23,6 +23,7 @@ enum {
  * struct kind - a kind of pinned memory
  * @make: called in the process that pins; makes memory for @count regions and returns the memory's address
  * @release: frees the memory, which revokes the regions; NULL: the kind has no owner
+ * @flags: PEERPIN_PIN_*
  */
 struct kind {
 	const char *name;
@@ -30,6 +31,7 @@ struct kind {
 	uint64_t length;
 	uint64_t (*make)(unsigned int count);
 	void (*release)(uint64_t addr, unsigned int count);
+	uint32_t flags;
 };
 
 static uint64_t null_make(unsigned int count)
@@ -76,9 +78,9 @@ static void gpu_release(uint64_t addr, unsigned int count)
 	bench_need(!cuMemFree(addr), "cuMemFree", EINVAL);
 }
 
-static const struct kind null_kind = { "no memory", PEERPIN_PROVIDER_TEGRA, PAGE, null_make, NULL };
-static const struct kind host_kind = { "host memory", PEERPIN_PROVIDER_HOST, PAGE, host_make, host_release };
-static const struct kind gpu_kind = { "GPU memory", PEERPIN_PROVIDER_NV, GPU_PAGE, gpu_make, gpu_release };
+static const struct kind null_kind = { "no memory", PEERPIN_PROVIDER_TEGRA, PAGE, null_make, NULL, 0 };
+static const struct kind host_kind = { "host memory", PEERPIN_PROVIDER_HOST, PAGE, host_make, host_release, 0 };
+static const struct kind gpu_kind = { "GPU memory", PEERPIN_PROVIDER_NV, GPU_PAGE, gpu_make, gpu_release, 0 };
 
 /* ---- one process -------------------------------------------------------------------- */
 
@@ -156,12 +158,15 @@ static void attach_some(struct job *j, unsigned int first, unsigned int count)
 
 static void pin_some(struct job *j, unsigned int first, unsigned int count)
 {
-	struct peerpin_pin pin;
-	int ret;
+	const struct kind *kind = j->kind;
 
 	for (unsigned int i = first; i < first + count; i++) {
-		ret = pin_by(j->fd, j->addr + i * j->kind->length, j->kind->length, j->kind->provider, &pin);
-		bench_need(!ret, "PEERPIN_IOC_PIN", ret);
+		struct peerpin_pin pin = {
+			.size = sizeof(pin), .addr = j->addr + i * kind->length, .length = kind->length,
+			.provider = kind->provider, .flags = kind->flags,
+		};
+
+		bench_need(!ioctl(j->fd, PEERPIN_IOC_PIN, &pin), "PEERPIN_IOC_PIN", errno);
 		j->ids[i] = pin.out_region;
 	}
 }
