@@ -24,7 +24,7 @@
 enum {
 	FEW = 200,
 	MANY = 2000,
-	DEVICES = PEER_BENCH_PEERS,
+	DEVICES = 7,	/* DMA-API debugging warns of more mappings of a page */
 	ROUNDS = 3,
 };
 
@@ -335,14 +335,14 @@ CASE(unregistration_of_a_device)
 	measure("unregistration of a device, attachments", attached_unregister);
 }
 
-CASE(exit_with_64_devices)
+CASE(exit_with_seven_devices)
 {
-	measure("exit, attachments to 64 devices", devices_exit);
+	measure("exit, attachments to 7 devices", devices_exit);
 }
 
-CASE(unregistration_of_64_devices)
+CASE(unregistration_of_seven_devices)
 {
-	measure("unregistration of 64 devices, attachments", devices_unregister);
+	measure("unregistration of 7 devices, attachments", devices_unregister);
 }
 
 CASE(munmap_of_watches)
