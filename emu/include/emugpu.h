@@ -263,6 +263,8 @@ enum emugpu_rule {
 	EMUGPU_RULE_DMA_BEFORE_FENCE,
 	EMUGPU_RULE_DMA_MAPPED_AFTER_CALLBACK,
 	EMUGPU_RULE_NULL_RESULT,
+	EMUGPU_RULE_USE_AFTER_FREE,
+	EMUGPU_RULE_UNINITIALISED_MEMORY,
 	EMUGPU_RULES
 };
 
@@ -375,7 +377,8 @@ struct emugpu_test {
 			__u32 out_count;	/* number of all events since PLAN */
 		} events;
 		struct {
-			__aligned_u64 reserved;
+			__u32 oldest_first;	/* 1: in the order of allocation; 0: the newest first */
+			__u32 reserved;
 		} revoke_all;
 		struct {
 			__u32 ms;	/* time to wait for a write; 0: off */

@@ -187,6 +187,8 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 {
 	struct dma_map *map;
 
+	if (emugpu_violation_of_pointer(mapping, caller))
+		return;
 	mutex_lock(&emugpu_map_lock);
 	map = map_find(mapping);
 	if (!map || map->freed)

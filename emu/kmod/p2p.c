@@ -202,6 +202,8 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return 0;
+	if (emugpu_violation_of_pointer(page_table, EMUGPU_CALLER))
+		return -EINVAL;
 	emugpu_tombstones_call_begins(&call);
 	err = put_pages(p2p_token, virtual_address, page_table, EMUGPU_CALLER);
 	emugpu_tombstones_call_ends(&call);
@@ -237,6 +239,8 @@ int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_
 		return -EINVAL;
 	if (!page_table)
 		return 0;
+	if (emugpu_violation_of_pointer(page_table, EMUGPU_CALLER))
+		return -EINVAL;
 	emugpu_event_happens(EMUGPU_EVENT_UNPIN_PERSISTENT, page_table, EMUGPU_CALLER);
 	err = emugpu_api_check_caller();
 	if (err)

@@ -62,6 +62,8 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 
 	if (!peer || !page_table || !dma_mapping)
 		return -EINVAL;
+	if (emugpu_violation_of_pointer(peer, EMUGPU_CALLER) || emugpu_violation_of_pointer(page_table, EMUGPU_CALLER))
+		return -EINVAL;
 	*dma_mapping = NULL;
 	emugpu_tombstones_call_begins(&call);
 	err = map_pages(peer, page_table, dma_mapping, EMUGPU_CALLER);
@@ -82,6 +84,9 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
 	struct emugpu_pin *pin;
 
 	if (!peer || !page_table || !dma_mapping)
+		return -EINVAL;
+	if (emugpu_violation_of_pointer(peer, EMUGPU_CALLER) || emugpu_violation_of_pointer(page_table, EMUGPU_CALLER) ||
+	    emugpu_violation_of_pointer(dma_mapping, EMUGPU_CALLER))
 		return -EINVAL;
 	emugpu_event_happens(EMUGPU_EVENT_UNMAP, page_table, EMUGPU_CALLER);
 	mutex_lock(&emugpu_map_lock);

@@ -115,7 +115,7 @@ int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table)
 	int err;
 
 	atomic64_inc(&emugpu_counters.put_calls);
-	if (!page_table)
+	if (!page_table || emugpu_violation_of_pointer(page_table, EMUGPU_CALLER))
 		return -EINVAL;
 	emugpu_tombstones_call_begins(&call);
 	err = put_pages(page_table, EMUGPU_CALLER);

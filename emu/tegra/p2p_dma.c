@@ -62,7 +62,7 @@ static int unmap(const struct nvidia_p2p_dma_mapping *mapping, enum emugpu_rule 
 {
 	int err;
 
-	if (!mapping)
+	if (!mapping || emugpu_violation_of_pointer(mapping, caller))
 		return -EINVAL;
 	emugpu_event_happens(EMUGPU_EVENT_UNMAP, NULL, caller);
 	err = emugpu_dma_unmap(mapping);

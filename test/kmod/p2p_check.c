@@ -153,10 +153,24 @@ static int call_get_persistent(struct slot *slot, const struct p2p_check_call *c
 	return nvidia_p2p_get_pages_persistent(call->va, call->length, result_of(slot), call->nv_flags);
 }
 
+/* The pointer that a driver reads from freed memory, or from memory that nobody has written */
+static void *poison_of(const struct p2p_check_call *call)
+{
+	void *pointer = NULL;
+
+	if (call->flags & P2P_CHECK_FREED_POINTER)
+		memset(&pointer, POISON_FREE, sizeof(pointer));
+	if (call->flags & P2P_CHECK_UNSET_POINTER)
+		memset(&pointer, POISON_INUSE, sizeof(pointer));
+	return pointer;
+}
+
 static struct nvidia_p2p_page_table *table_of(struct slot *slot, const struct p2p_check_call *call)
 {
 	if (call->flags & P2P_CHECK_NULL_TABLE)
 		return NULL;
+	if (poison_of(call))
+		return poison_of(call);
 	return call->flags & P2P_CHECK_WILD_TABLE ? &wild_table : slot->table;
 }
 
@@ -227,6 +241,8 @@ static int call_map(struct slot *slot, const struct p2p_check_call *call)
 
 static struct nvidia_p2p_dma_mapping *map_of(const struct slot *slot, const struct p2p_check_call *call)
 {
+	if (poison_of(call))
+		return poison_of(call);
 	if (call->flags & P2P_CHECK_WILD_MAP)
 		return &wild_map;
 	return call->flags & P2P_CHECK_OLD_MAP ? slot->old_maps[call->map] : slot->maps[call->map];
@@ -267,6 +283,27 @@ static int poke(u64 physical)
 	writeb(readb(p) + 1, p);
 	iounmap(p);
 	return 0;
+}
+
+static int copy_out(const void *page, u64 user)
+{
+	return copy_to_user(u64_to_user_ptr(user), page, PAGE_SIZE) ? -EFAULT : 0;
+}
+
+static int peek(const struct p2p_check_call *call)
+{
+	void __iomem *p = ioremap_wc(call->va, PAGE_SIZE);
+	void *page = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (p && page) {
+		memcpy_fromio(page, p, PAGE_SIZE);
+		ret = copy_out(page, call->length);
+	}
+	kfree(page);
+	if (p)
+		iounmap(p);
+	return ret;
 }
 
 /* ---- reading results ------------------------------------------------------- */
@@ -379,6 +416,8 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return ruin_map(slot, arg);
 	case P2P_CHECK_POKE:
 		return poke(((const struct p2p_check_call *)arg)->va);
+	case P2P_CHECK_PEEK:
+		return peek(arg);
 	case P2P_CHECK_WRITE_NEIGHBOURS:
 		return write_neighbours();
 	default:

@@ -46,6 +46,9 @@ enum p2p_check_flags {
 	P2P_CHECK_NULL_RESULT = 1 << 14,
 	/* GET, PUT, MAP: hold maps_lock during the call; UNMAP and the callback take this lock */
 	P2P_CHECK_LOCKED = 1 << 15,
+	/* PUT and all later calls: pass a pointer of poison bytes for the page table; UNMAP, FREE_MAP: for the mapping */
+	P2P_CHECK_FREED_POINTER = 1 << 16,
+	P2P_CHECK_UNSET_POINTER = 1 << 17,
 };
 
 /**
@@ -54,7 +57,8 @@ enum p2p_check_flags {
  * @flags: flags of enum p2p_check_flags
  * @nv_flags: GET_PERSISTENT, PUT_PERSISTENT: flags of nv-p2p.h
  * @sleep_ms: GET: duration of the callback
- * @va: virtual address; PUT, PUT_PERSISTENT: 0 means the address of GET; POKE: physical address
+ * @va: virtual address; PUT, PUT_PERSISTENT: 0 means the address of GET; POKE, PEEK: physical address
+ * @length: GET, GET_PERSISTENT: bytes; PEEK: the address to copy to
  */
 struct p2p_check_call {
 	__u32 slot;
@@ -119,6 +123,7 @@ struct p2p_check_callback {
 #define P2P_CHECK_DESTROY_MAPPING _IOW(0xBC, 12, struct p2p_check_call)
 #define P2P_CHECK_GET_RSYNC_REGISTERS _IOW(0xBC, 13, struct p2p_check_call)
 #define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte as a device does, past the driver */
+#define P2P_CHECK_PEEK _IOW(0xBC, 20, struct p2p_check_call)	/* copy a page of 4 KiB past the driver */
 #define P2P_CHECK_WRITE_NEIGHBOURS _IO(0xBC, 19)	/* write to other memory of a page table's size */
 #define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* reverse pages[], as a consumer that sorts may */
 #define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* live: one entry too many, all at address 0 */

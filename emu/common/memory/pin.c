@@ -283,6 +283,8 @@ void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void
 	struct emugpu_pin *pin;
 	enum emugpu_rule rule;
 
+	if (emugpu_violation_of_pointer(table, caller))
+		return;
 	mutex_lock(&emugpu_map_lock);
 	pin = emugpu_pin_find(table);
 	rule = free_table_locked(pin);

@@ -9,11 +9,13 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/poison.h>
 #include <linux/printk.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
+#include "api.h"
 #include "export.h"
 #include "monitor.h"
 #include "pin.h"
@@ -81,7 +83,7 @@ static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_CALLBACK_WAITS] =
 		"callback-waits: a free callback waits for a thread in get_pages, put_pages or dma_map_pages (11.3)",
 	[EMUGPU_RULE_DMA_AFTER_CALLBACK] =
-		"dma-after-callback: write to memory after its free callback had returned (11.3)",
+		"dma-after-callback: use of memory after its free callback had returned (11.3)",
 	[EMUGPU_RULE_MAPPED_AFTER_CALLBACK] =
 		"mapped-after-callback: a CPU mapping that outlived the free callback of its memory (11.3)",
 	[EMUGPU_RULE_USE_OF_DEAD_TABLE] =
@@ -100,6 +102,10 @@ static const char *const rules[EMUGPU_RULES] = {
 		"dma-before-fence: DMA to a dma-buf before the fences of its exporter had signaled",
 	[EMUGPU_RULE_NULL_RESULT] =
 		"null-result: get_pages without a place for the page table, which crashes",
+	[EMUGPU_RULE_USE_AFTER_FREE] =
+		"use-after-free: a pointer that was read from freed memory, in a call of the GPU driver",
+	[EMUGPU_RULE_UNINITIALISED_MEMORY] =
+		"uninitialised-memory: a pointer that was read from memory never written, in a call of the GPU driver",
 };
 
 struct entry {
@@ -211,12 +217,38 @@ void emugpu_violation_at(enum emugpu_rule rule, const char *module, const void *
 	report(rule, module, where);
 }
 
+/* If the last call of a callback is a tail call, its return address is in this module. */
 void emugpu_violation(enum emugpu_rule rule, const void *caller)
 {
 	char module[EMUGPU_MODULE_LEN];
 
 	emugpu_monitor_module(caller, module);
+	if (!strcmp(module, KBUILD_MODNAME) && emugpu_api_in_callback()) {
+		caller = emugpu_api_callback_function();
+		emugpu_monitor_module(caller, module);
+	}
 	emugpu_violation_at(rule, module, caller);
+}
+
+/* The bytes of @value are @byte; the last one may be @last. */
+static bool is_filled(unsigned long value, u8 byte, u8 last)
+{
+	unsigned long filled = ~0ul / 0xff * byte;
+
+	return value == filled || value == ((filled & ~0ul >> 8) | (unsigned long)last << (BITS_PER_LONG - 8));
+}
+
+bool emugpu_violation_of_pointer(const void *pointer, const void *caller)
+{
+	unsigned long value = (unsigned long)pointer;
+
+	if (is_filled(value, POISON_FREE, POISON_END))
+		emugpu_violation(EMUGPU_RULE_USE_AFTER_FREE, caller);
+	else if (is_filled(value, POISON_INUSE, POISON_INUSE))
+		emugpu_violation(EMUGPU_RULE_UNINITIALISED_MEMORY, caller);
+	else
+		return false;
+	return true;
 }
 
 void emugpu_violation_by(enum emugpu_rule rule, const char *module)

@@ -26,6 +26,12 @@ enum { EMUGPU_MODULE_LEN = 48 };
 void emugpu_violation(enum emugpu_rule rule, const void *caller);
 void emugpu_violation_at(enum emugpu_rule rule, const char *module, const void *caller);
 
+/*
+ * If the consumer has read @pointer from memory that the slab allocator filled when it was freed (slub_debug=P), or that
+ * judge.ko filled when the consumer allocated it, reports that and returns true. NVIDIA's driver would crash.
+ */
+bool emugpu_violation_of_pointer(const void *pointer, const void *caller);
+
 /* Reports a violation found only after the violating call: its address is unknown. */
 void emugpu_violation_by(enum emugpu_rule rule, const char *module);
 

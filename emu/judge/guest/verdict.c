@@ -118,11 +118,14 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 		report_failure(s, tests->at[0].value, fired);
 }
 
-/* If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. */
+/*
+ * If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. If a function of
+ * the driver ends with a call of the GPU driver, which is a tail call, the return address is in the kernel.
+ */
 static bool is_concerned(const struct violation *v, const struct driver *driver)
 {
 	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") ||
-	       !strcmp(v->module, "peerpin_nv");
+	       !strcmp(v->module, "peerpin_nv") || !strcmp(v->module, "kernel");
 }
 
 /* The free callback that called a long stop() is peerpin's, but the error is in the peer's driver. */

@@ -6,8 +6,10 @@
 #include <linux/gfp.h>
 #include <linux/idr.h>
 #include <linux/mm.h>
+#include <linux/poison.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <linux/xarray.h>
@@ -107,7 +109,8 @@ static_assert(1 + BUCKETS + TOKENS + ALIGNMENT < NONE);
 #define NAMES(name) { name, name "_noprof" }
 
 #define GFP(n) .flags = n
-#define MEMORY(bytes, how) .size = bytes, .watched = true, .undo = how
+#define COPIED(bytes, how) .size = bytes, .watched = true, .undo = how
+#define MEMORY(bytes, how) COPIED(bytes, how), .is_fresh = true
 #define NUMBER(how) .failure = -ENOMEM, .is_int = true, .undo = how
 
 /* An allocator that calls another allocator counts once: only calls from the subject's code count. */
@@ -119,10 +122,10 @@ const struct allocator judge_allocators[] = {
 	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, GFP(1), MEMORY(3, undo_kmalloc) },
 	{ { "kmalloc_large", "__kmalloc_large_noprof" }, GFP(1), MEMORY(0, undo_kmalloc) },
 	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, GFP(1), MEMORY(0, undo_kmalloc) },
-	{ NAMES("kmemdup"), GFP(2), MEMORY(1, undo_kmalloc) },
-	{ NAMES("kstrdup"), GFP(1), MEMORY(NONE, undo_kmalloc) },
-	{ { "memdup_user" }, GFP(NONE), MEMORY(1, undo_kmalloc), .failure = -ENOMEM },
-	{ { "vmemdup_user" }, GFP(NONE), MEMORY(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
+	{ NAMES("kmemdup"), GFP(2), COPIED(1, undo_kmalloc) },
+	{ NAMES("kstrdup"), GFP(1), COPIED(NONE, undo_kmalloc) },
+	{ { "memdup_user" }, GFP(NONE), COPIED(1, undo_kmalloc), .failure = -ENOMEM },
+	{ { "vmemdup_user" }, GFP(NONE), COPIED(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
 	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, GFP(1 + BUCKETS + TOKENS + ALIGNMENT),
 	  MEMORY(0, undo_kvmalloc), .sleeps = true },
 	{ NAMES("vmalloc"), GFP(NONE), MEMORY(0, undo_kvmalloc), .sleeps = true },
@@ -143,7 +146,7 @@ const struct allocator judge_allocators[] = {
 	{ { "devm_kmalloc" }, GFP(2) },
 	{ { "dmam_alloc_attrs" }, GFP(3) },
 	{ { "pcim_iomap" }, GFP(NONE) },
-	{ { "peerpin_peer_register" }, GFP(NONE), MEMORY(NONE, NULL), .failure = -ENOMEM, .at_entry = true,
+	{ { "peerpin_peer_register" }, GFP(NONE), COPIED(NONE, NULL), .failure = -ENOMEM, .at_entry = true,
 	  .made = judge_misuse_registered },
 	{ { "peerpin_region_pin" }, GFP(NONE), .failure = -ENOMEM, .at_entry = true },
 	{ { "peerpin_attach" }, GFP(NONE), .failure = -ENOMEM, .at_entry = true },
@@ -160,7 +163,23 @@ size_t judge_allocator_size(const struct call *call)
 {
 	unsigned int n = call->allocator->size;
 
+	if (call->allocator->undo == undo_cache)
+		return kmem_cache_size((struct kmem_cache *)call->arguments[0]);
 	return n == NONE ? 0 : call->arguments[n];
+}
+
+/* The last byte of an object that fills its place in the slab is POISON_END. */
+static bool is_poisoned(const u8 *at, size_t size)
+{
+	return !memchr_inv(at, POISON_FREE, size - 1) && (at[size - 1] == POISON_FREE || at[size - 1] == POISON_END);
+}
+
+void judge_allocator_mark(const struct call *call)
+{
+	size_t size = judge_allocator_size(call);
+
+	if (call->allocator->is_fresh && size && is_poisoned((const u8 *)call->result, size))
+		memset((void *)call->result, POISON_INUSE, size);
 }
 
 bool judge_allocator_must(const struct call *call)

@@ -31,6 +31,7 @@ struct call {
  * @flags: index of the argument with the GFP flags; ARGUMENTS: no such argument
  * @failure: return value of a failed call
  * @is_int: the function returns an int, negative on failure
+ * @is_fresh: the memory has no contents, or zeros
  * @watched: the memory counts as leaked until a liberator frees it
  * @at_entry: to fail, the function returns at entry without running, because @undo could not free the result
  * @needed: judge.ko does not load on a kernel without this function
@@ -45,6 +46,7 @@ struct allocator {
 	unsigned int flags;
 	long failure;
 	bool is_int;
+	bool is_fresh;
 	bool watched;
 	bool at_entry;
 	bool needed;
@@ -61,6 +63,12 @@ bool judge_allocator_failed(const struct allocator *a, unsigned long result);
 
 /* Whether @call must not fail, because it has __GFP_NOFAIL */
 bool judge_allocator_must(const struct call *call);
+
+/*
+ * Fills the memory with POISON_INUSE if the slab allocator has filled it with POISON_FREE, as it also fills freed
+ * memory. So a splat shows which of the two the subject has read.
+ */
+void judge_allocator_mark(const struct call *call);
 
 /* Size in bytes of the allocation by @call; 0: unknown */
 size_t judge_allocator_size(const struct call *call);

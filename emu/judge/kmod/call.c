@@ -165,6 +165,7 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 		atomic_inc(&failures);
 		regs_set_return_value(regs, a->failure);
 	} else if (a->watched && !ZERO_OR_NULL_PTR((void *)call->result)) {
+		judge_allocator_mark(call);
 		judge_object_add((void *)call->result, judge_allocator_size(call), call->caller);
 	}
 	return 0;

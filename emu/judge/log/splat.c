@@ -7,6 +7,8 @@
 
 enum { SPLAT_LINES_MAX = 80 };
 
+#define UNINITIALISED "uninitialised-memory"
+
 /*
  * For each line the first matching pattern counts.
  * strong: a matching line opens a new splat even inside another splat, because the
@@ -28,6 +30,7 @@ static const struct pattern {
 	{ "BUG .*: .*([Rr]edzone|[Pp]adding) overwritten|KASAN: [a-z-]*out-of-bounds", "overflow", true },
 	{ "Objects remaining in ", "memory-leaked", true },
 	{ "(general protection fault|unable to handle).*(6b6b6b6b|6b6c6b6b)", "use-after-free", false },
+	{ "(general protection fault|unable to handle).*(5a5a5a5a|5a5b5a5a)", UNINITIALISED, false },
 	{ "soft lockup|hard LOCKUP|rcu: INFO: |blocked( in I/O wait)? for more than", "hang", false },
 	{ "^WARNING: |^BUG: |BUG [^ ]+ \\(|Oops: |: [0-9a-f]{4} \\[#[0-9]+\\]|kernel BUG at|Kernel panic|KASAN: |KCSAN: "
 	  "|UBSAN: |nobody cared|DMA-API: [^ ]+ [^ ]+: |general protection fault|list_(add|del) corruption"
@@ -86,7 +89,7 @@ static void open_splat(struct splat *s, const struct pattern *p, const char *lin
 {
 	s->rule = p->rule;
 	s->inside = splat_disturbs(s) ? SPLAT_LINES_MAX : 1;
-	s->registers = has_registers(p->rule, line);
+	s->registers = strcmp(p->rule, UNINITIALISED) && has_registers(p->rule, line);
 	if (*s->message && strcmp(s->message, line))
 		snprintf(s->text, sizeof(s->text), "%.120s (%.120s)", s->message, line);
 	else
@@ -94,11 +97,16 @@ static void open_splat(struct splat *s, const struct pattern *p, const char *lin
 	s->message[0] = '\0';
 }
 
-/* The allocator fills freed memory with 0x6b. If a register has this value, the CPU has read freed memory. */
+/*
+ * The allocator fills freed memory with 0x6b, and judge.ko fills memory that the driver allocates with 0x5a. If a
+ * register has such a value, the CPU has read such memory. The faulting address in the first line says more.
+ */
 static void look_closer(struct splat *s, const char *line)
 {
 	if (s->registers && strstr(line, "6b6b6b6b"))
 		s->rule = "use-after-free";
+	else if (s->registers && strstr(line, "5a5a5a5a") && strcmp(s->rule, "use-after-free"))
+		s->rule = UNINITIALISED;
 	if (!--s->inside || strstr(line, "---[ end trace"))
 		s->inside = 0;
 }

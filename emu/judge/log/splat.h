@@ -12,7 +12,7 @@ enum { SPLAT_TEXT_MAX = 256 };
  * @rule: rule that the splat breaks, as known so far; NULL: no splat is open
  * @text: first line of the splat
  * @inside: number of further lines that may belong to the splat
- * @registers: the splat dumps the registers of a fault or a hang, so search the dump for 0x6b
+ * @registers: the splat dumps the registers of a fault or a hang, so search the dump for 0x6b and 0x5a
  * @cut: the previous line was "cut here", which begins a warning
  * @message: line between "cut here" and the first line of the splat, or ""
  */

@@ -13,6 +13,7 @@ static const struct rule rules[] = {
 	{ "gone-peer", "", SEVERITY_CRASH, "memory was attached to a device that was no longer registered with peerpin",
 	  TRIES_PEERPIN },
 	{ "use-after-free", "", SEVERITY_CRASH, "memory was used after it had been freed", 0 },
+	{ "uninitialised-memory", "", SEVERITY_CRASH, "memory was used that the driver had allocated and never written", 0 },
 	{ "double-free", "", SEVERITY_CRASH, "memory was freed twice", 0 },
 	{ "overflow", "", SEVERITY_CRASH, "memory was written beyond its end", 0 },
 	{ "refcount", "", SEVERITY_CRASH, "a reference was dropped that was not held", 0 },
@@ -31,7 +32,8 @@ static const struct rule rules[] = {
 	{ "hang", "", SEVERITY_CRASH, "the test program or the virtual machine hung", 0 },
 
 	{ "dma-after-callback", "11.3", SEVERITY_ACCESS,
-	  "a device used the memory after the free callback, or invalidate_mappings, had returned", TRIES_REVOKE },
+	  "a device or the driver used the memory after the free callback, or invalidate_mappings, had returned",
+	  TRIES_REVOKE },
 	{ "mapped-after-callback", "11.3", SEVERITY_ACCESS,
 	  "a process could use the memory by a CPU mapping after the free callback, or invalidate_mappings, had returned",
 	  TRIES_REVOKE | TRIES_CPU_MAP },

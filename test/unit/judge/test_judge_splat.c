@@ -141,6 +141,31 @@ static void poison_address_means_use_after_free(void **state)
 	is_one(by_register, "use-after-free", "list_del corruption");
 }
 
+/* judge.ko fills what the driver allocates with 0x5a. The faulting address says more than a register. */
+static void filled_address_means_uninitialised_memory(void **state)
+{
+	static const char *const by_address[] = {
+		"general protection fault, probably for non-canonical address 0x5a5a5a5a5a5a5a8e: 0000 [#1]",
+		"RDX: 0000000000000000 RSI: 6b6b6b6b6b6b6b6b RDI: 5a5a5a5a5a5a5a5a",
+		NULL
+	};
+	static const char *const by_register[] = {
+		"BUG: unable to handle page fault for address: ffffed1000000000",
+		"RDX: 0000000000000001 RSI: 000000005a5a5a5a RDI: ffff88800751de88",
+		NULL
+	};
+	static const char *const freed[] = {
+		"general protection fault, probably for non-canonical address 0x6b6b6b6b6b6b6b9c: 0000 [#1]",
+		"RDX: 0000000000000000 RSI: 5a5a5a5a5a5a5a5a RDI: 0000000000000000",
+		NULL
+	};
+
+	(void)state;
+	is_one(by_address, "uninitialised-memory", "general protection fault");
+	is_one(by_register, "uninitialised-memory", "unable to handle");
+	is_one(freed, "use-after-free", "general protection fault");
+}
+
 static void allocator_report_names_its_rule(void **state)
 {
 	(void)state;
@@ -206,6 +231,7 @@ int main(void)
 		cmocka_unit_test(refcount_splat_counts_once),
 		cmocka_unit_test(oops_counts_once),
 		cmocka_unit_test(poison_address_means_use_after_free),
+		cmocka_unit_test(filled_address_means_uninitialised_memory),
 		cmocka_unit_test(allocator_report_names_its_rule),
 		cmocka_unit_test(other_watchdogs_have_own_rules),
 		cmocka_unit_test(nested_allocator_report_counts),

@@ -216,4 +216,33 @@ CASE(free_page_table_after_put_reported)
 	free_one();
 }
 
+static void pass_pointers(unsigned int flag)
+{
+	static const unsigned long calls[] = {
+		P2P_CHECK_PUT, P2P_CHECK_PUT_PERSISTENT, P2P_CHECK_MAP, P2P_CHECK_UNMAP,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		EXPECT(with_flags(calls[i], 0, flag) == -EINVAL, "call %zu", i);
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, flag) == 0 && with_flags(P2P_CHECK_FREE_MAP, 0, flag) == 0, "free");
+}
+
+/* The pointers are what a driver reads from a record that the slab allocator has filled. */
+CASE(pointer_from_freed_memory_is_named)
+{
+	rules_watch(fd);
+	pass_pointers(P2P_CHECK_FREED_POINTER);
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_USE_AFTER_FREE, 6);
+}
+
+CASE(pointer_from_unwritten_memory_is_named)
+{
+	rules_watch(fd);
+	pass_pointers(P2P_CHECK_UNSET_POINTER);
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_UNINITIALISED_MEMORY, 6);
+}
+
 VMTEST_MAIN
