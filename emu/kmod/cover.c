@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -11,20 +14,33 @@
 #include "p2pmem.h"
 #include "window.h"
 
+enum { KEY_BITS = 48 };
+
+#define KEY_MASK (BIT_ULL(KEY_BITS) - 1)
+
+/* The number of a page is above the key. */
+static_assert(EMUGPU_COVER_MAX <= 1 << (64 - KEY_BITS));
+
 struct covered {
 	struct emugpu_memory *memory;	/* with a reference, so that the page is not reused */
 	u32 page;			/* index in @memory */
 	void *contents;
 };
 
+/* @key: the lower bits of each word of the patterns; random, so that no other memory has them */
 struct emugpu_cover {
+	u64 key;
 	u32 npages;
 	struct covered pages[EMUGPU_COVER_MAX];
 };
 
 struct emugpu_cover *emugpu_cover_new(void)
 {
-	return kvzalloc(sizeof(struct emugpu_cover), GFP_KERNEL);
+	struct emugpu_cover *cover = kvzalloc(sizeof(*cover), GFP_KERNEL);
+
+	if (cover)
+		cover->key = get_random_u64() & KEY_MASK;
+	return cover;
 }
 
 u32 emugpu_cover_size(const struct emugpu_cover *cover)
@@ -32,10 +48,10 @@ u32 emugpu_cover_size(const struct emugpu_cover *cover)
 	return cover->npages;
 }
 
-/* Neighbouring pages have different patterns, so that copying one page over the other is detected. */
-static u8 pattern(u32 page)
+/* Each word of covered page @i. Pages have different words, so that copying one page over the other is detected. */
+static u64 pattern(const struct emugpu_cover *cover, u32 i)
 {
-	return 0x5a + 29 * page;
+	return cover->key | (u64)i << KEY_BITS;
 }
 
 static u32 gpu_page(const struct covered *covered)
@@ -75,7 +91,7 @@ static bool is_covered(const struct emugpu_cover *cover, const struct emugpu_mem
 	return false;
 }
 
-static int put_on(struct covered *covered)
+static int put_on(struct covered *covered, u64 word)
 {
 	void *p = address_of(covered);
 
@@ -85,7 +101,7 @@ static int put_on(struct covered *covered)
 	if (!covered->contents)
 		return -ENOMEM;
 	memcpy(covered->contents, p, EMUGPU_PAGE_SIZE);
-	memset(p, pattern(gpu_page(covered)), EMUGPU_PAGE_SIZE);
+	memset64(p, word, EMUGPU_PAGE_SIZE / sizeof(word));
 	emugpu_memory_get(covered->memory);
 	return 0;
 }
@@ -101,10 +117,20 @@ int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, 
 		return -ENOSPC;
 	covered->memory = memory;
 	covered->page = page;
-	err = put_on(covered);
+	err = put_on(covered, pattern(cover, cover->npages));
 	if (!err)
 		cover->npages++;
 	return err;
+}
+
+static bool has_only(const u64 *words, u64 word)
+{
+	u32 i;
+
+	for (i = 0; i < EMUGPU_PAGE_SIZE / sizeof(word); i++)
+		if (READ_ONCE(words[i]) != word)
+			return false;
+	return true;
 }
 
 bool emugpu_cover_is_changed(const struct emugpu_cover *cover, u32 i)
@@ -112,7 +138,36 @@ bool emugpu_cover_is_changed(const struct emugpu_cover *cover, u32 i)
 	const struct covered *covered = &cover->pages[i];
 	const void *p = address_of(covered);
 
-	return !IS_ERR(p) && memchr_inv(p, pattern(gpu_page(covered)), EMUGPU_PAGE_SIZE);
+	return !IS_ERR(p) && !has_only(p, pattern(cover, i));
+}
+
+/* A copy may begin at any byte of its destination. */
+int emugpu_cover_source(const struct emugpu_cover *cover, u64 word)
+{
+	unsigned int bits;
+	u64 turned;
+
+	for (bits = 0; bits < 64; bits += 8) {
+		turned = ror64(word, bits);
+		if ((turned & KEY_MASK) == cover->key && turned >> KEY_BITS < cover->npages)
+			return turned >> KEY_BITS;
+	}
+	return -1;
+}
+
+bool emugpu_cover_has(const struct emugpu_cover *cover, const struct emugpu_gpu *gpu, u32 page)
+{
+	const struct covered *covered;
+
+	for (covered = cover->pages; covered < cover->pages + cover->npages; covered++)
+		if (covered->memory->gpu == gpu && gpu_page(covered) == page)
+			return true;
+	return false;
+}
+
+const struct emugpu_gpu *emugpu_cover_gpu(const struct emugpu_cover *cover)
+{
+	return cover->pages[0].memory->gpu;
 }
 
 int emugpu_cover_check(const struct emugpu_cover *cover)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A cover: pages of GPU memory, filled with a pattern to detect writes. The old contents are saved.
+ * A cover: pages of GPU memory, filled with a pattern to detect writes and copies. The old contents are saved. Each word
+ * of a pattern has a random number of the cover and the number of the page.
  * Deleting the cover restores the old contents and discards the writes. The caller serialises
  * access to a cover.
  */
@@ -11,6 +12,7 @@
 
 #include "../include/emugpu.h"
 
+struct emugpu_gpu;
 struct emugpu_memory;
 
 struct emugpu_cover;
@@ -52,5 +54,13 @@ u32 emugpu_cover_size(const struct emugpu_cover *cover);
  */
 bool emugpu_cover_is_changed(const struct emugpu_cover *cover, u32 i);
 bool emugpu_cover_is_of(const struct emugpu_cover *cover, u32 i, const struct emugpu_memory *memory, u32 first, u32 n);
+
+
+/* Returns the number of the covered page whose pattern has @word, at any byte of the pattern, or -1. */
+int emugpu_cover_source(const struct emugpu_cover *cover, u64 word);
+
+/* emugpu_cover_has(): whether page @page of the VRAM of @gpu is covered. emugpu_cover_gpu(): the GPU of the first page */
+bool emugpu_cover_has(const struct emugpu_cover *cover, const struct emugpu_gpu *gpu, u32 page);
+const struct emugpu_gpu *emugpu_cover_gpu(const struct emugpu_cover *cover);
 
 #endif

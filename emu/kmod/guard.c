@@ -22,6 +22,8 @@
 #include "memory.h"
 #include "monitor.h"
 #include "pin.h"
+#include "spill.h"
+#include "trap.h"
 #include "view.h"
 #include "window.h"
 
@@ -30,14 +32,15 @@ enum {
 	SLICES = 5,
 };
 
-/* The memory of a revoked pin or dma-buf */
+/* The memory of a revoked pin or dma-buf. @table: the page table of the pin, dead soon; NULL for a dma-buf */
 struct guarded {
 	struct list_head node;
+	const struct nvidia_p2p_page_table *table;
 	struct emugpu_memory *memory;	/* with a reference */
 	u32 first_page;			/* index in @memory */
 	u32 npages;
 	u32 users;			/* users of the memory in bar1.refs that are no excuse */
-	bool written;
+	bool used;
 	struct emugpu_consumer consumer;
 };
 
@@ -66,8 +69,8 @@ bool emugpu_guard_is_on(void)
 	return READ_ONCE(guard_ms) || READ_ONCE(guard_mapped);
 }
 
-void emugpu_guard_add_memory(struct emugpu_memory *memory, u32 first_page, u32 npages, u32 users,
-			     const struct emugpu_consumer *consumer)
+static void add(const struct nvidia_p2p_page_table *table, struct emugpu_memory *memory, u32 first_page, u32 npages,
+		u32 users, const struct emugpu_consumer *consumer)
 {
 	struct guarded *guarded;
 
@@ -80,6 +83,7 @@ void emugpu_guard_add_memory(struct emugpu_memory *memory, u32 first_page, u32 n
 		return;
 	}
 	emugpu_memory_get(memory);
+	guarded->table = table;
 	guarded->memory = memory;
 	guarded->first_page = first_page;
 	guarded->npages = npages;
@@ -88,16 +92,42 @@ void emugpu_guard_add_memory(struct emugpu_memory *memory, u32 first_page, u32 n
 	list_add_tail(&guarded->node, &all_guarded);
 }
 
+void emugpu_guard_add_memory(struct emugpu_memory *memory, u32 first_page, u32 npages, u32 users,
+			     const struct emugpu_consumer *consumer)
+{
+	add(NULL, memory, first_page, npages, users, consumer);
+}
+
 void emugpu_guard_add(const struct emugpu_pin *pin)
 {
 	struct emugpu_consumer consumer = { .function = pin->request.callback };
 
 	strscpy(consumer.module, pin->consumer, sizeof(consumer.module));
-	emugpu_guard_add_memory(pin->memory, pin->offset / EMUGPU_PAGE_SIZE, pin->request.length / EMUGPU_PAGE_SIZE, 0,
-				&consumer);
+	add(pin->table, pin->memory, pin->offset / EMUGPU_PAGE_SIZE, pin->request.length / EMUGPU_PAGE_SIZE, 0, &consumer);
 }
 
-/* ---- writes ------------------------------------------------------------------ */
+bool emugpu_guard_has(const struct nvidia_p2p_page_table *table)
+{
+	const struct guarded *guarded;
+
+	emugpu_api_assert_held();
+	list_for_each_entry(guarded, &all_guarded, node)
+		if (guarded->table == table)
+			return true;
+	return false;
+}
+
+/* Setting a trap takes long, and the watch must begin soon. */
+static void set_traps(void)
+{
+	const struct guarded *guarded;
+
+	list_for_each_entry(guarded, &all_guarded, node)
+		if (guarded->table)
+			emugpu_trap_set(guarded->table);
+}
+
+/* ---- writes and reads ------------------------------------------------------------------ */
 
 /* Selects each @every-th page of all pins: at most EMUGPU_COVER_MAX pages. @n: number of pages seen so far */
 struct sample {
@@ -136,25 +166,27 @@ static struct sample sample_of_all(void)
 	return sample;
 }
 
-/* Marks all pins that contain covered page @i: the contents of a page do not show which consumer wrote. */
-static void find_writers(const struct emugpu_cover *over, u32 i)
+/* Marks all pins that contain covered page @i: the contents of a page do not show which consumer has used the page. */
+static void find_users(const struct emugpu_cover *over, u32 i)
 {
 	struct guarded *guarded;
 
 	list_for_each_entry(guarded, &all_guarded, node)
-		guarded->written |= emugpu_cover_is_of(over, i, guarded->memory, guarded->first_page, guarded->npages);
+		guarded->used |= emugpu_cover_is_of(over, i, guarded->memory, guarded->first_page, guarded->npages);
 }
 
 static void judge(const struct emugpu_cover *over)
 {
+	DECLARE_BITMAP(copied, EMUGPU_COVER_MAX) = { };
 	const struct guarded *guarded;
 	u32 i;
 
+	emugpu_spill_search(over, copied);
 	for (i = 0; i < emugpu_cover_size(over); i++)
-		if (emugpu_cover_is_changed(over, i))
-			find_writers(over, i);
+		if (test_bit(i, copied) || emugpu_cover_is_changed(over, i))
+			find_users(over, i);
 	list_for_each_entry(guarded, &all_guarded, node)
-		if (guarded->written)
+		if (guarded->used)
 			emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, guarded->consumer.module,
 					    guarded->consumer.function);
 }
@@ -168,30 +200,29 @@ static void wait(void)
 		usleep_range(us, us + us / 4);
 }
 
-/* If the GPU is removed, or a test has closed the window, covers no page and does not wait. */
-static void watch(struct emugpu_cover *over)
+/* If the GPU is removed, or a test has closed the window, covers no page. Returns NULL if out of memory. */
+static struct emugpu_cover *watch_begin(void)
 {
+	struct emugpu_cover *over = emugpu_cover_new();
 	struct sample sample = sample_of_all();
 	const struct guarded *guarded;
 
-	list_for_each_entry(guarded, &all_guarded, node)
-		cover(over, guarded, &sample);
-	if (emugpu_cover_size(over))
-		wait();
-	judge(over);
-}
-
-static void look_for_writes(void)
-{
-	struct emugpu_cover *over = emugpu_cover_new();
-
 	if (!over) {
 		no_memory();
-		return;
+		return NULL;
 	}
 	emugpu_window_lock();
 	emugpu_views_stop();
-	watch(over);
+	list_for_each_entry(guarded, &all_guarded, node)
+		cover(over, guarded, &sample);
+	return over;
+}
+
+static void watch_end(struct emugpu_cover *over)
+{
+	if (emugpu_cover_size(over))
+		wait();
+	judge(over);
 	emugpu_cover_delete(over);
 	emugpu_views_go_on();
 	emugpu_window_unlock();
@@ -282,14 +313,19 @@ static void forget(void)
 	}
 }
 
+/* The watch begins first: a late device may end its transfer soon. */
 void emugpu_guard_look(void)
 {
+	struct emugpu_cover *over;
+
 	emugpu_api_assert_held();
 	if (list_empty(&all_guarded))
 		return;
+	over = guard_ms ? watch_begin() : NULL;
+	set_traps();
 	if (guard_mapped)
 		look_for_mappings();
-	if (guard_ms)
-		look_for_writes();
+	if (over)
+		watch_end(over);
 	forget();
 }

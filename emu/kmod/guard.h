@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The guard: looks at the memory of revoked pins after their free callbacks have returned, and at the memory of revoked
- * dma-bufs after their importers were notified. A write to this memory is DMA that the callback should have stopped. A
- * CPU mapping of this memory should have been removed by the callback, even if no process writes now. API lock held for
+ * dma-bufs after their importers were notified. A write to this memory, and a copy from it, is DMA that the callback
+ * should have stopped. A CPU mapping of this memory should have been removed by the callback, even if no process writes now. API lock held for
  * all functions.
  */
 #ifndef _EMUGPU_GUARD_H
@@ -14,6 +14,7 @@
 
 struct emugpu_memory;
 struct emugpu_pin;
+struct nvidia_p2p_page_table;
 
 /* A consumer that must not use the memory any more. @function: its callback, which has been called; NULL: none */
 struct emugpu_consumer {
@@ -22,7 +23,7 @@ struct emugpu_consumer {
 };
 
 /*
- * @ms: time to watch for writes, in milliseconds; 0: off. @mapped: search for CPU mappings. Returns -EINVAL if @ms is
+ * @ms: time to watch for writes and copies, in milliseconds; 0: off. @mapped: search for CPU mappings. Returns -EINVAL if @ms is
  * above 10000.
  */
 int emugpu_guard_set(u32 ms, bool mapped);
@@ -32,6 +33,12 @@ bool emugpu_guard_is_on(void);
 
 /* Called when the callback of @pin has returned. The next emugpu_guard_look() looks at the pin's memory. */
 void emugpu_guard_add(const struct emugpu_pin *pin);
+
+/*
+ * Whether emugpu_guard_add() was called for the pin of @table, and emugpu_guard_look() not yet. Then that function sets the
+ * trap (trap.h) of the table.
+ */
+bool emugpu_guard_has(const struct nvidia_p2p_page_table *table);
 
 /*
  * The same for @npages pages of @memory from @first_page on. @users: references of the revoked dma-buf to each

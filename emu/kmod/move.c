@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/bitmap.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
+#include <linux/math.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -15,15 +17,25 @@
 #include "guard.h"
 #include "monitor.h"
 #include "move.h"
+#include "spill.h"
 #include "view.h"
 #include "window.h"
 
-enum { MS_MAX = 1000 };
+enum {
+	MS_MAX = 1000,
+	LOOKS = 5,
+};
 
-/* @fence: the first member, because dma_fence_free() frees it. @cover: hides the memory */
+/*
+ * @fence: the first member, because dma_fence_free() frees it. @cover: hides the memory. @looks: number of looks left,
+ * @pause jiffies apart; the move ends after the last. @judged: the violation was reported
+ */
 struct move {
 	struct dma_fence fence;
 	struct emugpu_cover *cover;
+	unsigned long pause;
+	unsigned int looks;
+	bool judged;
 	struct emugpu_consumer consumer;
 };
 
@@ -62,16 +74,24 @@ void emugpu_move_wait(void)
 	wait_event(ended, !emugpu_move_runs());
 }
 
-static void judge(const struct move *move)
+static bool is_used(const struct emugpu_cover *cover)
 {
+	DECLARE_BITMAP(copied, EMUGPU_COVER_MAX) = { };
 	u32 i;
 
-	for (i = 0; i < emugpu_cover_size(move->cover); i++) {
-		if (!emugpu_cover_is_changed(move->cover, i))
-			continue;
-		emugpu_violation_at(EMUGPU_RULE_DMA_BEFORE_FENCE, move->consumer.module, move->consumer.function);
+	for (i = 0; i < emugpu_cover_size(cover); i++)
+		if (emugpu_cover_is_changed(cover, i))
+			return true;
+	emugpu_spill_search(cover, copied);
+	return !bitmap_empty(copied, EMUGPU_COVER_MAX);
+}
+
+static void judge(struct move *move)
+{
+	if (move->judged || !is_used(move->cover))
 		return;
-	}
+	move->judged = true;
+	emugpu_violation_at(EMUGPU_RULE_DMA_BEFORE_FENCE, move->consumer.module, move->consumer.function);
 }
 
 static void lock(void)
@@ -86,12 +106,9 @@ static void unlock(void)
 	emugpu_api_unlock();
 }
 
-static void move_end(struct work_struct *work)
+static void move_end(struct move *move)
 {
-	struct move *move = moving;
-
 	lock();
-	judge(move);
 	emugpu_cover_delete(move->cover);
 	WRITE_ONCE(moving, NULL);
 	unlock();
@@ -100,9 +117,24 @@ static void move_end(struct work_struct *work)
 	dma_fence_put(&move->fence);
 }
 
-static DECLARE_DELAYED_WORK(end_work, move_end);
+static void look(struct work_struct *work);
+static DECLARE_DELAYED_WORK(look_work, look);
 
-static struct move *move_new(const struct emugpu_consumer *consumer)
+/* A process may copy the data on, or exit, before the move ends. So look several times. */
+static void look(struct work_struct *work)
+{
+	struct move *move = moving;
+
+	lock();
+	judge(move);
+	unlock();
+	if (--move->looks)
+		queue_delayed_work(system_long_wq, &look_work, move->pause);
+	else
+		move_end(move);
+}
+
+static struct move *move_new(const struct emugpu_consumer *consumer, u32 ms)
 {
 	struct move *move = kzalloc(sizeof(*move), GFP_KERNEL);
 
@@ -114,6 +146,8 @@ static struct move *move_new(const struct emugpu_consumer *consumer)
 		return NULL;
 	}
 	move->consumer = *consumer;
+	move->looks = LOOKS;
+	move->pause = DIV_ROUND_UP(msecs_to_jiffies(ms), LOOKS);
 	dma_fence_init(&move->fence, &fence_ops, &fence_lock, dma_fence_context_alloc(1), 1);
 	return move;
 }
@@ -155,12 +189,12 @@ void emugpu_move_begin(struct emugpu_exported *exported, const struct emugpu_con
 
 	if (!ms || dma_resv_reserve_fences(&exported->resv, 1))
 		return;
-	move = move_new(consumer);
+	move = move_new(consumer, ms);
 	if (!move)
 		return;
 	if (hide(move, exported)) {
 		dma_resv_add_fence(&exported->resv, &move->fence, DMA_RESV_USAGE_KERNEL);
-		queue_delayed_work(system_long_wq, &end_work, msecs_to_jiffies(ms));
+		queue_delayed_work(system_long_wq, &look_work, move->pause);
 	} else {
 		emugpu_cover_delete(move->cover);
 		dma_fence_signal(&move->fence);
@@ -170,5 +204,6 @@ void emugpu_move_begin(struct emugpu_exported *exported, const struct emugpu_con
 
 void emugpu_move_exit(void)
 {
-	flush_delayed_work(&end_work);
+	emugpu_move_wait();
+	cancel_delayed_work_sync(&look_work);	/* it may still run after the end of the move */
 }

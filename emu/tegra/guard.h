@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 struct emugpu_pin;
+struct nvidia_p2p_page_table;
 
 static inline int emugpu_guard_set(u32 ms, bool mapped)
 {
@@ -15,6 +16,11 @@ static inline int emugpu_guard_set(u32 ms, bool mapped)
 
 static inline void emugpu_guard_add(const struct emugpu_pin *pin)
 {
+}
+
+static inline bool emugpu_guard_has(const struct nvidia_p2p_page_table *table)
+{
+	return false;
 }
 
 static inline void emugpu_guard_look(void)

@@ -210,7 +210,8 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 	emugpu_table_close(pin);
 	emugpu_tombstones_add(pin, state);
-	emugpu_trap_set(pin->table);
+	if (state != EMUGPU_PIN_REVOKED || !emugpu_guard_has(pin->table))
+		emugpu_trap_set(pin->table);
 	emugpu_memory_put(pin->memory);
 	module_put(THIS_MODULE);
 }

@@ -63,6 +63,19 @@ static inline int emugpu_follow_pfn(struct vm_area_struct *vma, unsigned long at
 #endif
 }
 
+/*
+ * Stores up to @n pages from address @at on, each with a reference, without causing a page fault. Returns how many, up to
+ * the first that no page table has, or -errno. mmap lock held.
+ */
+static inline long emugpu_get_present_pages(struct mm_struct *mm, unsigned long at, unsigned long n, struct page **pages)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	return get_user_pages_remote(mm, at, n, FOLL_NOFAULT, pages, NULL, NULL);
+#else
+	return get_user_pages_remote(mm, at, n, FOLL_NOFAULT, pages, NULL);
+#endif
+}
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {

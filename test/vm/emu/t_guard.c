@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The guard detects writes to memory after its free callback. The stash detects writes by one
+ * The guard detects writes to memory, and copies from memory, after its free callback. The stash detects writes by one
  * process to memory that another process has pinned.
  */
 #include <stdatomic.h>
@@ -107,6 +107,65 @@ CASE(write_after_callback_is_a_breach)
 	revoke_with_writer(physical(1, 2));
 	CHECK_CASE();
 	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	guard_off_and_free();
+}
+
+/* Copies 4 KiB at @physical_address to @to, again and again, like a device that is late. */
+static struct {
+	uint64_t physical_address;
+	void *to;
+} late;
+
+static void *peek_on(void *unused)
+{
+	struct p2p_check_call peek = { .va = late.physical_address, .length = (uintptr_t)late.to };
+	long bad = 0;
+
+	(void)unused;
+	while (!stop) {
+		bad += call(P2P_CHECK_PEEK, peek) != 0;
+		usleep(WATCH_MS * 1000 / 20);
+	}
+	return (void *)bad;
+}
+
+static void revoke_with_reader(uint64_t physical_address, void *to)
+{
+	pthread_t reader;
+
+	late.physical_address = physical_address;
+	late.to = to;
+	stop = false;
+	EXPECT(!pthread_create(&reader, NULL, peek_on, NULL), "thread");
+	EXPECT(emu_revoke(fd, VA) == 0, "revoke");
+	writer_end(reader);
+}
+
+/* A copy may begin at any byte of its destination. */
+CASE(copy_after_callback_is_a_breach)
+{
+	static char to[3 * 4096];
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + PAGE, 3 * PAGE) == 0, "get");
+	revoke_with_reader(physical(1, 2), to + 4096 + 5);
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	guard_off_and_free();
+}
+
+CASE(copy_of_neighbour_is_no_breach)
+{
+	static char to[4096];
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get_persistent(0, VA, 2 * PAGE) == 0 && get(1, VA, PAGE) == 0, "get");
+	revoke_with_reader(physical(0, 1), to);
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	EXPECT(put_persistent(0) == 0, "put");
 	guard_off_and_free();
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reads of covered pages. No emulated device reports that it reads. But a device that copies from a covered page writes
+ * the page's pattern to its destination, and so does a driver that copies with the CPU. So search the possible
+ * destinations for the pattern.
+ */
+#ifndef _EMUGPU_SPILL_H
+#define _EMUGPU_SPILL_H
+
+struct emugpu_cover;
+
+/*
+ * Searches GPU memory that is pinned or mapped, and the memory of all processes that they can write, for copies of
+ * covered pages. Sets the numbers of the copied pages in the bitmap @found, of EMUGPU_COVER_MAX bits. Does not find copies
+ * shorter than 1 KiB, copies in the memory of a device, and copies in memory of the kernel. API lock and window lock held.
+ */
+void emugpu_spill_search(const struct emugpu_cover *cover, unsigned long *found);
+
+#endif
