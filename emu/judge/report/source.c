@@ -13,7 +13,7 @@
 #include "source.h"
 
 enum {
-	NAME_MAX_LENGTH = 128,
+	NAME_MAX_LENGTH = SOURCE_NAME_MAX,
 	LINE_MAX_LENGTH = 160,
 	KNOWN_MAX = 256,
 };
@@ -216,6 +216,13 @@ static void split(const char *driver, char *file, size_t size, char *module)
 	for (; *module; module++)
 		if (*module == '-')
 			*module = '_';
+}
+
+void source_module(const char *driver, char *module)
+{
+	char file[4096];
+
+	split(driver, file, sizeof(file), module);
 }
 
 const char *source_text(const char *driver, const char *text, char *out)

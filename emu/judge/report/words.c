@@ -132,6 +132,37 @@ static size_t line_of_module(const struct result *result, size_t i)
 	return i;
 }
 
+static bool is_of(const struct result *result, size_t i, const char *module)
+{
+	char in[SOURCE_NAME_MAX + 2];
+
+	snprintf(in, sizeof(in), "[%s]", module);
+	return strstr(result->log[i].text, in);
+}
+
+/*
+ * The instruction of line @i may be in a kernel function that the driver called. Returns the line of the driver's
+ * innermost function: line @i, or a line of the call trace below it. If there is none, returns @i. The trace marks
+ * addresses that are no part of it with a question mark.
+ */
+static size_t line_of_user(const struct result *result, size_t i, const char *driver)
+{
+	char module[SOURCE_NAME_MAX];
+	size_t line = i + 1;
+
+	source_module(driver, module);
+	if (is_of(result, i, module))
+		return i;
+	while (line < result->nr_log && !strstr(result->log[line].text, "Call Trace:"))
+		line++;
+	for (line++; line < result->nr_log && result->log[line].text[0] == ' '; line++)
+		if (strncmp(result->log[line].text, " ? ", 3) && is_of(result, line, module))
+			return line;
+	return i;
+}
+
+static const char use_key[] = "RIP: 0010:";
+
 static void put_owner(FILE *file, const char *driver, const struct result *result, const char *key, const char *label)
 {
 	char text[SOURCE_MAX];
@@ -141,7 +172,7 @@ static void put_owner(FILE *file, const char *driver, const struct result *resul
 	for (i = 0; i < result->nr_log; i++) {
 		if (!strstr(result->log[i].text, key))
 			continue;
-		line = line_of_module(result, i);
+		line = key == use_key ? line_of_user(result, i, driver) : line_of_module(result, i);
 		at = source_text(driver, result->log[line].text, text);
 		at = line == i ? strstr(at, key) + strlen(key) : at + 1;
 		fprintf(file, "%s%.*s\n", label, (int)length_of_place(at), at);
@@ -151,7 +182,7 @@ static void put_owner(FILE *file, const char *driver, const struct result *resul
 
 void words_of_memory(FILE *file, const struct summary *summary, const struct judgement *judgement)
 {
-	static const char *const rules[] = { "use-after-free", "double-free", "overflow" };
+	static const char *const rules[] = { "use-after-free", "uninitialised-memory", "double-free", "overflow" };
 	const char *driver = summary->run->args->driver;
 	size_t i = 0;
 
@@ -161,5 +192,5 @@ void words_of_memory(FILE *file, const struct summary *summary, const struct jud
 		return;
 	put_owner(file, driver, judgement->result, "Allocated in ", "  allocated: ");
 	put_owner(file, driver, judgement->result, "Freed in ", "  freed:    ");
-	put_owner(file, driver, judgement->result, "RIP: 0010:", "  used:     ");
+	put_owner(file, driver, judgement->result, use_key, "  used:     ");
 }

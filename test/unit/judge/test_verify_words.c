@@ -63,6 +63,46 @@ static void stack_names_module_behind_kernel(void **state)
 	free(out);
 }
 
+static void user_is_the_driver_behind_the_kernel(void **state)
+{
+	const char *const log[] = {
+		"general protection fault, probably for non-canonical address 0x6b6b6b6b6b6b6b9c: 0000 [#1]",
+		"RIP: 0010:__mutex_lock.constprop.0+0x229/0x720",
+		"RAX: 6b6b6b6b6b6b6b68 RBX: ffff8880067d3798 RCX: 0000000000000000",
+		"Call Trace:",
+		" <TASK>",
+		" ? driver_stale+0x1/0x20 [driver]",
+		" nvidia_p2p_put_pages+0x10/0x40 [emugpu]",
+		" driver_ioctl+0x72/0x150 [driver]",
+		" driver_later+0x1/0x20 [driver]",
+		" </TASK>",
+		"RIP: 0033:0x7f0213398829",
+		NULL,
+	};
+
+	(void)state;
+	words_of_log(log);
+	assert_string_equal(out, "  used:     driver_ioctl+0x72/0x150 [driver]\n");
+	free(out);
+}
+
+static void user_without_the_driver_is_the_kernel(void **state)
+{
+	const char *const log[] = {
+		"RIP: 0010:memcpy+0x12/0x20",
+		"Call Trace:",
+		" ? driver_stale+0x1/0x20 [driver]",
+		" process_one_work+0x1/0x20",
+		"Modules linked in: driver(OE) [driver]",
+		NULL,
+	};
+
+	(void)state;
+	words_of_log(log);
+	assert_string_equal(out, "  used:     memcpy+0x12/0x20\n");
+	free(out);
+}
+
 static void late_memory_is_a_fault(void **state)
 {
 	const struct scenario late = { .keys = "move=100" }, plain = { .keys = "" };
@@ -84,6 +124,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_driver_are_named),
 		cmocka_unit_test(stack_names_module_behind_kernel),
+		cmocka_unit_test(user_is_the_driver_behind_the_kernel),
+		cmocka_unit_test(user_without_the_driver_is_the_kernel),
 		cmocka_unit_test(late_memory_is_a_fault),
 	};
 
