@@ -57,7 +57,7 @@ struct share_device {
  * struct share - orders and results; the guest sets the orders before the test begins
  * @nth: number of the event at which the shim acts, from 1; 0: only record events
  * @action: enum share_action
- * @usec: SHARE_DURING: delay of the revocation after the call began
+ * @usec: SHARE_DURING: delay of the revocation after the call began; odd: revoke the oldest memory first
  * @requests: path of the pipe for requests to the guest
  * @devices: devices of the driver under test
  * @count: atomic; number of events so far

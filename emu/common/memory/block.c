@@ -207,12 +207,25 @@ void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *end
 			emugpu_block_revoke(block, ended);
 }
 
-void emugpu_block_revoke_all(const struct emugpu_gpu *gpu)
+/* @blocks begins with the newest block. */
+static void revoke_oldest_first(const struct emugpu_gpu *gpu, struct list_head *ended)
+{
+	struct emugpu_block *block;
+
+	list_for_each_entry_reverse(block, &blocks, node)
+		if (!gpu || block->gpu == gpu)
+			emugpu_block_revoke(block, ended);
+}
+
+void emugpu_block_revoke_all(const struct emugpu_gpu *gpu, bool oldest_first)
 {
 	LIST_HEAD(ended);
 
 	emugpu_api_lock();
-	emugpu_block_revoke_gpu(gpu, &ended);
+	if (oldest_first)
+		revoke_oldest_first(gpu, &ended);
+	else
+		emugpu_block_revoke_gpu(gpu, &ended);
 	emugpu_api_unlock();
 	emugpu_export_notify(&ended);
 }

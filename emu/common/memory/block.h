@@ -52,7 +52,7 @@ void emugpu_block_revoke(struct emugpu_block *block, struct list_head *ended);
 void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *ended);
 
 /* emugpu_block_revoke_gpu(), then emugpu_export_notify(); takes the API lock. */
-void emugpu_block_revoke_all(const struct emugpu_gpu *gpu);
+void emugpu_block_revoke_all(const struct emugpu_gpu *gpu, bool oldest_first);
 
 /*
  * The block that contains @va, or NULL if not found. API lock held.

@@ -44,7 +44,7 @@ static void revoke_work(struct work_struct *work)
 {
 	int nr = atomic_read(&asked);
 
-	emugpu_block_revoke_all(NULL);
+	emugpu_block_revoke_all(NULL, false);
 	WRITE_ONCE(done, nr);
 	wake_up_all(&revoked);
 }
@@ -58,7 +58,7 @@ static DECLARE_WORK(revocation, revoke_work);
 
 static void revoke_late(struct work_struct *work)
 {
-	emugpu_block_revoke_all(NULL);
+	emugpu_block_revoke_all(NULL, false);
 }
 
 static DECLARE_DELAYED_WORK(late_revocation, revoke_late);

@@ -201,9 +201,9 @@ static int test_events(struct emugpu_client *client, struct emugpu_gpu *gpu, str
 
 static int test_revoke_all(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
-	if (test->revoke_all.reserved)
+	if (test->revoke_all.reserved || test->revoke_all.oldest_first > 1)
 		return -EINVAL;
-	emugpu_block_revoke_all(gpu);
+	emugpu_block_revoke_all(gpu, test->revoke_all.oldest_first);
 	return 0;
 }
 

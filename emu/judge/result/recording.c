@@ -73,7 +73,7 @@ static size_t kind_length(const char *text)
 	return text[first] ? first + 1 + strcspn(text + first + 1, " ") : first;
 }
 
-static bool same_kind(const struct event *a, const struct event *b)
+bool event_is_like(const struct event *a, const struct event *b)
 {
 	size_t length = kind_length(a->text);
 
@@ -85,7 +85,7 @@ bool recording_is_first(const struct recording *recording, const struct event *e
 	size_t i;
 
 	for (i = 0; i < recording->count; i++)
-		if (same_kind(&recording->events[i], event) && recording->events[i].number < event->number)
+		if (event_is_like(&recording->events[i], event) && recording->events[i].number < event->number)
 			return false;
 	return true;
 }
@@ -95,7 +95,7 @@ bool recording_is_last(const struct recording *recording, const struct event *ev
 	size_t i;
 
 	for (i = 0; i < recording->count; i++)
-		if (same_kind(&recording->events[i], event) && recording->events[i].number > event->number)
+		if (event_is_like(&recording->events[i], event) && recording->events[i].number > event->number)
 			return false;
 	return true;
 }

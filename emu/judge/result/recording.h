@@ -48,6 +48,9 @@ bool recording_is_last(const struct recording *recording, const struct event *ev
 /* Duration of the call in microseconds; 0: unknown */
 unsigned int event_us(const struct event *event);
 
+/* Whether both events are of one kind, such as "ioctl 0xc010dd01" */
+bool event_is_like(const struct event *a, const struct event *b);
+
 bool event_begins(const struct event *event, const char *prefix);
 
 #endif

@@ -44,6 +44,7 @@ enum series {
 	SERIES_USER,		/* the test's calls */
 	SERIES_ENDS,		/* the test's first and last call of each kind */
 	SERIES_CLOSE,		/* the test's first close() */
+	SERIES_UNBIND,		/* a call of each kind that may transfer data, then as SERIES_ENDS */
 	SERIES_LONG,		/* the test's long calls; @values are points in time, in percent of the duration */
 };
 

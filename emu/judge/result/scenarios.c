@@ -204,16 +204,21 @@ static void put_close(const struct sink *sink)
 		}
 }
 
-/* Whether the event is a long call in which a driver may transfer data */
-static bool is_long(const struct event *event)
+/* Whether a driver may transfer data in the call */
+static bool is_transfer(const struct event *event)
 {
 	static const char *const calls[] = { "ioctl", "read", "write", "pread", "pwrite" };
 	size_t i;
 
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (event_begins(event, calls[i]))
-			return event_us(event) >= LONG_US;
+			return true;
 	return false;
+}
+
+static bool is_long(const struct event *event)
+{
+	return is_transfer(event) && event_us(event) >= LONG_US;
 }
 
 static unsigned int count_long(const struct sink *sink)
@@ -226,26 +231,51 @@ static unsigned int count_long(const struct sink *sink)
 	return n;
 }
 
+/*
+ * A driver may wait for the transfer in the callback of its destination only, or of its source only. The callback that
+ * comes first shows the error, so try both orders: with an odd time the shim revokes the oldest memory first.
+ */
 static void put_during(const struct sink *sink, const struct event *event)
 {
-	unsigned int i;
+	unsigned int i, us;
 
-	for (i = 0; i < nr_values(sink); i++)
-		put(sink, event->number, (unsigned long)event_us(event) * sink->row->values[i] / 100);
+	for (i = 0; i < nr_values(sink); i++) {
+		us = (unsigned long)event_us(event) * sink->row->values[i] / 100;
+		put(sink, event->number, i % 2 ? us & ~1u : us | 1);
+	}
 }
 
-static const struct event *longest(const struct sink *sink)
+/* Number of calls of the kind of @kind, before call number @before */
+static unsigned int count_like(const struct sink *sink, const struct event *kind, unsigned int before)
+{
+	const struct event *event;
+	unsigned int i, n = 0;
+
+	for (i = 1; i < before && (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		n += event_is_like(event, kind);
+	return n;
+}
+
+/*
+ * Returns the call that most probably transfers data: of the kinds with a long call, the longest call of the kind that has
+ * the most calls. The longest of all calls may be another one: a busy host stops a VM for many milliseconds.
+ */
+static const struct event *find_transfer(const struct sink *sink)
 {
 	const struct event *event, *found = NULL;
-	unsigned int i;
+	unsigned int i, n, most = 0;
 
-	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		if (is_long(event) && (!found || event_us(event) > event_us(found)))
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++) {
+		n = is_long(event) ? count_like(sink, event, UINT_MAX) : 0;
+		if (n && (n > most || (n == most && event_us(event) > event_us(found)))) {
+			most = n;
 			found = event;
+		}
+	}
 	return found;
 }
 
-/* In the longest call a revocation most probably meets a transfer. */
+/* There a revocation most probably meets a transfer. */
 static void put_long(const struct sink *sink)
 {
 	unsigned int i, n = count_long(sink), nth = 0;
@@ -253,12 +283,59 @@ static void put_long(const struct sink *sink)
 
 	if (sink->pass == PASS_FIRST) {
 		if (n)
-			put_during(sink, longest(sink));
+			put_during(sink, find_transfer(sink));
 		return;
 	}
 	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
 		if (is_long(event) && is_spread(sink, ++nth, n, limit(sink)))
 			put_during(sink, event);
+}
+
+/* Number of kinds of calls that have more calls than the kind of @kind, or as many and come first */
+static unsigned int rank_of(const struct sink *sink, const struct event *kind)
+{
+	unsigned int i, n, own = count_like(sink, kind, UINT_MAX), rank = 0;
+	const struct event *event;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++) {
+		if (!is_transfer(event) || !recording_is_first(sink->recording, event))
+			continue;
+		n = count_like(sink, event, UINT_MAX);
+		rank += n > own || (n == own && event->number < kind->number && !event_is_like(event, kind));
+	}
+	return rank;
+}
+
+static unsigned int count_long_like(const struct sink *sink, const struct event *kind, unsigned int before)
+{
+	const struct event *event;
+	unsigned int i, n = 0;
+
+	for (i = 1; i < before && (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		n += is_long(event) && event_is_like(event, kind);
+	return n;
+}
+
+/* Whether the event is the middle one of the long calls of its kind. Short calls are often calls that fail. */
+static bool is_middle(const struct sink *sink, const struct event *event)
+{
+	return is_long(event) && count_long_like(sink, event, event->number) == count_long_like(sink, event, UINT_MAX) / 2;
+}
+
+/*
+ * Puts the middle call of each kind that may transfer data, in the first pass only of the kinds with the most calls. After
+ * the device is unbound, only a call that uses the device shows the error, and a test ends with the first call that fails.
+ */
+static void put_unbind(const struct sink *sink)
+{
+	const struct event *event;
+	unsigned int i;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		if (is_middle(sink, event) && (sink->pass != PASS_FIRST || rank_of(sink, event) < limit(sink)))
+			put(sink, i, 0);
+	if (sink->pass != PASS_FIRST || !count_long(sink))
+		put_events(sink, EVENT_USER, 0);
 }
 
 static void put_row(const struct sink *sink)
@@ -282,6 +359,9 @@ static void put_row(const struct sink *sink)
 		break;
 	case SERIES_ENDS:
 		put_events(sink, EVENT_USER, 0);
+		break;
+	case SERIES_UNBIND:
+		put_unbind(sink);
 		break;
 	case SERIES_CLOSE:
 		put_close(sink);

@@ -39,11 +39,12 @@ static void fired_at_pins(struct share *share, bool pinned)
 static void take_memory(struct share *share)
 {
 	int gpu = gpu_open();
+	uint64_t before;
 	bool told;
 
 	if (gpu < 0)
 		return;
-	if (!gpu_revoke(gpu, &told))
+	if (!gpu_callbacks(gpu, &before) && !gpu_revoke(gpu, false, before, &told))
 		fired_at_pins(share, told);
 	gpu_close(gpu);
 }
@@ -247,12 +248,14 @@ static void wait_usec(long usec)
 static void *revoke_later(void *arg)
 {
 	struct during *during = arg;
+	uint64_t before;
+	int ret = gpu_callbacks(during->gpu, &before);
 
 	__atomic_store_n(&during->ready, 1, __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&during->go, __ATOMIC_ACQUIRE))
 		sched_yield();
 	wait_usec(during->usec);
-	during->ret = gpu_revoke(during->gpu, &during->told);
+	during->ret = ret ? ret : gpu_revoke(during->gpu, during->usec % 2, before, &during->told);
 	return NULL;
 }
 

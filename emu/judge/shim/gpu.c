@@ -81,9 +81,9 @@ bool gpu_has_pins(void)
 	return now.pins;
 }
 
-static int revoke_all(int gpu)
+static int revoke_all(int gpu, bool oldest_first)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE_ALL };
+	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE_ALL, .revoke_all.oldest_first = oldest_first };
 	int ret = 0;
 
 	for (; !ret && test.gpu < EMUGPU_GPUS_MAX; test.gpu++) {
@@ -94,16 +94,23 @@ static int revoke_all(int gpu)
 	return ret;
 }
 
-int gpu_revoke(int gpu, bool *out_told)
+int gpu_callbacks(int gpu, uint64_t *out)
 {
-	struct sum before, after;
-	int ret = add_up(gpu, &before);
+	struct sum now = { 0 };
+	int ret = add_up(gpu, &now);
+
+	*out = now.callbacks;
+	return ret;
+}
+
+int gpu_revoke(int gpu, bool oldest_first, uint64_t before, bool *out_told)
+{
+	uint64_t after;
+	int ret = revoke_all(gpu, oldest_first);
 
 	if (!ret)
-		ret = revoke_all(gpu);
-	if (!ret)
-		ret = add_up(gpu, &after);
-	*out_told = !ret && after.callbacks != before.callbacks;
+		ret = gpu_callbacks(gpu, &after);
+	*out_told = !ret && after != before;
 	return ret;
 }
 

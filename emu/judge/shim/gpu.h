@@ -16,8 +16,15 @@ void gpu_close(int gpu);
 /** gpu_has_pins - whether memory of any GPU is pinned now */
 bool gpu_has_pins(void);
 
-/** gpu_revoke - revoke all exported memory and all non-persistent pins; @out_told: a free callback ran */
-int gpu_revoke(int gpu, bool *out_told);
+/** gpu_callbacks - number of free callbacks and notifications so far */
+int gpu_callbacks(int gpu, uint64_t *out);
+
+/**
+ * gpu_revoke - revoke all exported memory and all non-persistent pins, the newest or the oldest first
+ *
+ * @before: from gpu_callbacks(), which takes milliseconds; @out_told: a callback has run since then
+ */
+int gpu_revoke(int gpu, bool oldest_first, uint64_t before, bool *out_told);
 
 /** gpu_hide - save the contents of the memory of process @pid, to detect writes by other processes */
 int gpu_hide(int gpu, uint32_t pid);

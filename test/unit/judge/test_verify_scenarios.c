@@ -124,7 +124,8 @@ static void each_kind_is_tried_first(void **state)
 		at = k;
 	}
 	assert_in_range(at, sizeof(kinds) / sizeof(kinds[0]), 45);
-	assert_true(find("plain/during-4+2000us")->first);	/* the longest call that may transfer data */
+	assert_true(find("plain/during-4+2001us")->first);	/* the longest call that may transfer data */
+	assert_true(find("plain/unbind-at-user-4")->first);
 }
 
 static void full_level_tries_every_event(void **state)
@@ -147,7 +148,7 @@ static void full_level_tries_every_event(void **state)
 	has("high-memory", "");
 	has("no-sharing", "");
 	has("iommu/during-4+1000us", "user-event=4:during:1000");
-	has("plain/during-1+360us", "user-event=1:during:360");
+	has("plain/during-1+361us", "user-event=1:during:361");
 	has("plain/revoke-at-kernel-2", "kernel-event=2:revoke");
 }
 
@@ -261,6 +262,26 @@ static void scenarios_are_grouped_by_boot(void **state)
 	assert_in_range(changes, NR_BOOTS - 1, NR_BOOTS + 1);
 }
 
+/* A busy host makes any call long, once. */
+static void transfers_are_the_most_calls(void **state)
+{
+	static const char *const calls[] = {
+		"ioctl 0xc020dd01 on /dev/direct0 in 9000 us", "ioctl 0xc020dd02 on /dev/direct0 in 50 us",
+		"ioctl 0xc020dd02 on /dev/direct0 in 700 us", "ioctl 0xc020dd02 on /dev/direct0 in 400 us",
+		"ioctl 0xc020dd03 on /dev/direct0 in 400 us", "close on /dev/direct0 in 4 us",
+	};
+	struct recording busy = { 0 };
+
+	(void)state;
+	record(&busy, EVENT_USER, calls, 6);
+	scenarios_after(&list, LEVEL_QUICK, &busy);
+	assert_true(find("plain/during-3+351us")->first);
+	assert_true(find("plain/unbind-at-user-4")->first);	/* the middle one of the long calls */
+	assert_true(find("plain/unbind-at-user-1")->first);
+	assert_false(find("plain/unbind-at-user-5")->first);
+	recording_free(&busy);
+}
+
 static void empty_recording_gives_no_event_scenarios(void **state)
 {
 	struct recording none = { 0 };
@@ -339,6 +360,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(quick_scenarios_come_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_scenario_repeats, setup, teardown),
 		cmocka_unit_test_setup_teardown(scenarios_are_grouped_by_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(transfers_are_the_most_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(empty_recording_gives_no_event_scenarios, setup, teardown),
 		cmocka_unit_test_setup_teardown(allocations_grow_to_the_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_id_is_parsed, setup, teardown),
