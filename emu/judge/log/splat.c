@@ -9,6 +9,9 @@ enum { SPLAT_LINES_MAX = 80 };
 
 #define UNINITIALISED "uninitialised-memory"
 
+/* A red zone has 0xcc while its object is allocated, and 0xbb while it is free: the driver frees a free object. */
+#define FREE_REDZONE "First byte 0xbb instead of 0xcc"
+
 /*
  * For each line the first matching pattern counts.
  * strong: a matching line opens a new splat even inside another splat, because the
@@ -103,6 +106,8 @@ static void open_splat(struct splat *s, const struct pattern *p, const char *lin
  */
 static void look_closer(struct splat *s, const char *line)
 {
+	if (!strcmp(s->rule, "overflow") && strstr(line, FREE_REDZONE))
+		s->rule = "double-free";
 	if (s->registers && strstr(line, "6b6b6b6b"))
 		s->rule = "use-after-free";
 	else if (s->registers && strstr(line, "5a5a5a5a") && strcmp(s->rule, "use-after-free"))

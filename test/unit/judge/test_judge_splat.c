@@ -141,6 +141,25 @@ static void poison_address_means_use_after_free(void **state)
 	is_one(by_register, "use-after-free", "list_del corruption");
 }
 
+/* The allocator checks the red zone of an object that is freed. If the object is free already, nothing was overwritten. */
+static void free_redzone_means_double_free(void **state)
+{
+	static const char *const freed[] = {
+		"BUG kmalloc-32 (Tainted: G    B      OE     ): Left Redzone overwritten",
+		"0xffff888006d740a0-0xffff888006d740bf @offset=160. First byte 0xbb instead of 0xcc",
+		NULL
+	};
+	static const char *const overwritten[] = {
+		"BUG kmalloc-32 (Tainted: G    B      OE     ): Right Redzone overwritten",
+		"0xffff888006d740a0-0xffff888006d740bf @offset=160. First byte 0x0 instead of 0xcc",
+		NULL
+	};
+
+	(void)state;
+	is_one(freed, "double-free", "Redzone");
+	is_one(overwritten, "overflow", "Redzone");
+}
+
 /* judge.ko fills what the driver allocates with 0x5a. The faulting address says more than a register. */
 static void filled_address_means_uninitialised_memory(void **state)
 {
@@ -231,6 +250,7 @@ int main(void)
 		cmocka_unit_test(refcount_splat_counts_once),
 		cmocka_unit_test(oops_counts_once),
 		cmocka_unit_test(poison_address_means_use_after_free),
+		cmocka_unit_test(free_redzone_means_double_free),
 		cmocka_unit_test(filled_address_means_uninitialised_memory),
 		cmocka_unit_test(allocator_report_names_its_rule),
 		cmocka_unit_test(other_watchdogs_have_own_rules),
