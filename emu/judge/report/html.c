@@ -24,10 +24,10 @@ static void put_head(FILE *file, const struct summary *s)
 	      "@media (prefers-color-scheme: dark) { :root { --text: #ddd; --page: #161616; --line: #444; "
 	      "--code: #262626; --good: #7c7; --bad: #f88; --dim: #999 } }\n"
 	      "body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: var(--text); "
-	      "background: var(--page) }\n"
-	      "table { border-collapse: collapse; width: 100% }\n"
+	      "background: var(--page); overflow-wrap: anywhere }\n"
+	      "table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto; overflow-wrap: normal }\n"
 	      "th, td { text-align: left; padding: .2em .6em; border-bottom: 1px solid var(--line) }\n"
-	      "pre { background: var(--code); padding: .6em; overflow-x: auto }\n"
+	      "pre { background: var(--code); padding: .6em; white-space: pre-wrap }\n"
 	      ".verdict { font-size: 1.2em }\n"
 	      ".ok { color: var(--good) } .broken { color: var(--bad); font-weight: bold } "
 	      ".not-tried { color: var(--dim) }\n"
@@ -57,7 +57,8 @@ static void put_outcome(FILE *file, const struct summary *s)
 	put_element(file, "h1", s->run->args->driver);
 	fputs("\n<p class=\"verdict\">", file);
 	put_sentence(file, s);
-	fprintf(file, "</p>\n<p>%zu scenarios in %ld s, rules broken: %zu", s->ran, s->ms / 1000, s->broken);
+	fprintf(file, "</p>\n<p>%zu scenario%s in %ld s, rules broken: %zu", s->ran, s->ran == 1 ? "" : "s",
+		s->ms / 1000, s->broken);
 	if (stop) {
 		fputs("; ", file);
 		put_markup(file, stop);
