@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The guard: looks at the memory of revoked pins after their free callbacks have returned, and at the memory of revoked
- * dma-bufs after their importers were notified. A write to this memory, and a copy from it, is DMA that the callback
- * should have stopped. A CPU mapping of this memory should have been removed by the callback, even if no process writes now. API lock held for
- * all functions.
+ * The guard: looks at the memory of revoked pins after their free callbacks have returned, and at the
+ * memory of revoked dma-bufs after their importers were notified. A write to this memory, and a copy from
+ * it, is DMA that the callback should have stopped. A CPU mapping of this memory should have been removed
+ * by the callback, even if no process writes now. API lock held for all functions.
  */
 #ifndef _EMUGPU_GUARD_H
 #define _EMUGPU_GUARD_H
@@ -23,8 +23,8 @@ struct emugpu_consumer {
 };
 
 /*
- * @ms: time to watch for writes and copies, in milliseconds; 0: off. @mapped: search for CPU mappings. Returns -EINVAL if @ms is
- * above 10000.
+ * @ms: time to watch for writes and copies, in milliseconds; 0: off. @mapped: search for CPU mappings.
+ * Returns -EINVAL if @ms is above 10000.
  */
 int emugpu_guard_set(u32 ms, bool mapped);
 
