@@ -102,7 +102,10 @@ static inline uint64_t pp_line_first(const struct pp_line *l, unsigned int word)
 	return atomic_load_explicit((_Atomic uint64_t *)&l->first[word], memory_order_relaxed);
 }
 
-/* Returns a word with bit 8n set for each slot n that has a unit from @first to @last. Both are in the line's block. */
+/*
+ * Returns a word with bit 8n set for each slot n that has a unit from @first to @last. Both are in the line's block. If they
+ * are its first and last unit, empty slots match, too: PP_NO_ENTRY overlaps no range.
+ */
 static inline uint64_t pp_line_overlap(const struct pp_line *l, uint64_t first, uint64_t last)
 {
 	uint64_t firsts = (first & PP_UNITS_MASK) * 0x0001000100010001ull;
