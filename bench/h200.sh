@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Measurements on a real GPU: costs, and a PyTorch program under the hook. Needs no
-# kernel module. scripts/h200 must have built the programs.
+# Measurements on a real GPU: costs, and other programs under the hook. Needs no kernel
+# module. scripts/h200 must have built the programs.
 #
 #   sh bench/h200.sh [REPORT.md [DIRECTORY]]      (doc/h200.md, build/h200)
 #
@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 report=${1:-doc/h200.md}
 bin=$(cd "${2:-build/h200}" 2>/dev/null && pwd)
 [ -x "$bin/h200" ] || { echo "$0: ${2:-build/h200} has no programs; type: scripts/h200" >&2; exit 1; }
+export PYTHONDONTWRITEBYTECODE=1
 export LD_LIBRARY_PATH="$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 hook=$bin/libpeerpin-hook.so.1
 scratch=$(mktemp -d) || exit 1
@@ -96,6 +97,11 @@ else
 	status=1
 	say "**Not run**: $(tail -1 "$scratch/err")"
 fi
+say '## Allocators of other programs' '' \
+	"Each client offers its arrays to a thread that registers them, under the hook. A refusal counts if CUDA's buffer" \
+	"id of the array was the same before and after it. Otherwise the array was freed meanwhile, or its memory has no id." \
+	"\`stale\`: the memory has another id than when it was registered." ''
+part 400 python3 bench/h200_clients.py "$bin"
 exec 3>&-
 cp "$scratch/report" "$report" || exit 1
 echo "$0: wrote $report$([ $status -eq 0 ] || echo ', with parts that failed')"
