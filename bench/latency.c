@@ -24,7 +24,7 @@
 enum {
 	FEW = 200,
 	MANY = 2000,
-	DEVICES = 7,	/* DMA-API debugging warns of more mappings of a page */
+	DEVICES = 7,	/* DMA-API debugging warns of the 8th mapping of a cache line */
 	ROUNDS = 3,
 };
 
@@ -52,7 +52,7 @@ static void gpu_unbind(uint64_t addr, unsigned int count)
 	bench_need(!ret, "unbind", ret);
 }
 
-static const struct kind lasting_kind = {
+static const struct kind persistent_kind = {
 	"persistent GPU memory", PEERPIN_PROVIDER_NV, GPU_PAGE, gpu_make, gpu_unbind, PEERPIN_PIN_PERSISTENT,
 };
 
@@ -113,7 +113,7 @@ static void gpu_unplug(unsigned int count)
 {
 	int ret;
 
-	run_job(&lasting_kind, count, 0, REVOKE);
+	run_job(&persistent_kind, count, 0, REVOKE);
 	ret = hotplug_bind("emugpu", &gpu);
 	bench_need(!ret, "bind", ret);
 }
@@ -203,7 +203,7 @@ static void locks_take_least(struct locks *l, struct locks *again)
 	}
 }
 
-/* An interrupt may come while a lock is held with interrupts on. A hold that is long without interrupts is long each time. */
+/* Measures a long hold again, because an interrupt may have come. A hold that is long by itself is long each time. */
 static void locks_of(struct locks *l, void (*run)(unsigned int count), unsigned int count, uint64_t most)
 {
 	static struct locks again;

@@ -158,7 +158,7 @@ static void sweep(void)
 
 static _Thread_local uint64_t tell_start;
 
-/* The hook calls its subscribers in the order in which they were added. The cache's is between these two. */
+/* The hook calls its subscribers in the order in which they were added. The cache subscribes between these two. */
 static void before_cache(void *arg, uint64_t addr, uint64_t length)
 {
 	(void)arg, (void)addr, (void)length;
@@ -290,7 +290,7 @@ static void register_and_check(const struct range *r)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Waits as the thread of a communication library does: without sleep, so that no offer is a system call. */
+/* Polls, as the thread of a communication library does, so that an offer needs no system call to wake the thread. */
 static bool take(struct range *out)
 {
 	bool got, end;

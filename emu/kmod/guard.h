@@ -34,10 +34,7 @@ bool emugpu_guard_is_on(void);
 /* Called when the callback of @pin has returned. The next emugpu_guard_look() looks at the pin's memory. */
 void emugpu_guard_add(const struct emugpu_pin *pin);
 
-/*
- * Whether emugpu_guard_add() was called for the pin of @table, and emugpu_guard_look() not yet. Then that function sets the
- * trap (trap.h) of the table.
- */
+/* Whether the pin of @table waits for emugpu_guard_look(), which then sets the table's trap (trap.h) */
 bool emugpu_guard_has(const struct nvidia_p2p_page_table *table);
 
 /*

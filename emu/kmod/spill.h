@@ -10,8 +10,8 @@
 struct emugpu_cover;
 
 /*
- * Searches GPU memory that is pinned or mapped, and the memory of all processes that they can write, for copies of
- * covered pages. Sets the numbers of the copied pages in the bitmap @found, of EMUGPU_COVER_MAX bits. Does not find copies
+ * Searches pinned or mapped memory of the first covered page's GPU, and the writable memory of all processes, for copies
+ * of covered pages. Sets the numbers of the copied pages in the bitmap @found, of EMUGPU_COVER_MAX bits. Does not find copies
  * shorter than 1 KiB, copies in the memory of a device, and copies in memory of the kernel. API lock and window lock held.
  */
 void emugpu_spill_search(const struct emugpu_cover *cover, unsigned long *found);

@@ -103,8 +103,8 @@ static inline uint64_t pp_line_first(const struct pp_line *l, unsigned int word)
 }
 
 /*
- * Returns a word with bit 8n set for each slot n that has a unit from @first to @last. Both are in the line's block. If they
- * are its first and last unit, empty slots match, too: PP_NO_ENTRY overlaps no range.
+ * Returns a word with bit 8n set for each slot n that has a unit from @first to @last. Both are in the line's block. If the
+ * range is the whole block, empty slots match, too. A walk skips them, because PP_NO_ENTRY overlaps no range.
  */
 static inline uint64_t pp_line_overlap(const struct pp_line *l, uint64_t first, uint64_t last)
 {

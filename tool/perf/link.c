@@ -134,8 +134,8 @@ static int create_ep(const char *host, uint64_t port, int flags, struct rdma_cm_
 
 	snprintf(service, sizeof(service), "%u", (unsigned int)port + 1);
 	if (net.getaddrinfo(host, service, &hints, &found))
-		return perf_refuse(why, "no RDMA adapter serves %s: %s; type: rdma link", host ? host : "all addresses",
-				   strerror(errno));
+		return perf_refuse(why, "no RDMA adapter %s %s: %s; type: rdma link", host ? "reaches" : "is",
+				   host ? host : "here", strerror(errno));
 	ret = net.create_ep(id, found, NULL, &attr);
 	if (ret)
 		perf_refuse(why, "no RDMA adapter has the address %s: %s", host ? host : "of this machine", strerror(errno));

@@ -103,9 +103,9 @@ static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_NULL_RESULT] =
 		"null-result: get_pages without a place for the page table, which crashes",
 	[EMUGPU_RULE_USE_AFTER_FREE] =
-		"use-after-free: a pointer that was read from freed memory, in a call of the GPU driver",
+		"use-after-free: a pointer that was read from freed memory was passed to the GPU driver",
 	[EMUGPU_RULE_UNINITIALISED_MEMORY] =
-		"uninitialised-memory: a pointer that was read from memory never written, in a call of the GPU driver",
+		"uninitialised-memory: a pointer that was read from unwritten memory was passed to the GPU driver",
 };
 
 struct entry {
@@ -217,7 +217,7 @@ void emugpu_violation_at(enum emugpu_rule rule, const char *module, const void *
 	report(rule, module, where);
 }
 
-/* If the last call of a callback is a tail call, its return address is in this module. */
+/* If a callback ends with a tail call, the return address is in this module. */
 void emugpu_violation(enum emugpu_rule rule, const void *caller)
 {
 	char module[EMUGPU_MODULE_LEN];

@@ -120,7 +120,7 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 
 /*
  * If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. If a function of
- * the driver ends with a call of the GPU driver, which is a tail call, the return address is in the kernel.
+ * the driver ends with a tail call of the GPU driver, the violation is recorded under "kernel".
  */
 static bool is_concerned(const struct violation *v, const struct driver *driver)
 {

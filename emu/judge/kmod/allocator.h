@@ -31,7 +31,7 @@ struct call {
  * @flags: index of the argument with the GFP flags; ARGUMENTS: no such argument
  * @failure: return value of a failed call
  * @is_int: the function returns an int, negative on failure
- * @is_fresh: the memory has no contents, or zeros
+ * @is_fresh: the new memory is not a copy
  * @watched: the memory counts as leaked until a liberator frees it
  * @at_entry: to fail, the function returns at entry without running, because @undo could not free the result
  * @needed: judge.ko does not load on a kernel without this function
@@ -64,10 +64,7 @@ bool judge_allocator_failed(const struct allocator *a, unsigned long result);
 /* Whether @call must not fail, because it has __GFP_NOFAIL */
 bool judge_allocator_must(const struct call *call);
 
-/*
- * Fills the memory with POISON_INUSE if the slab allocator has filled it with POISON_FREE, as it also fills freed
- * memory. So a splat shows which of the two the subject has read.
- */
+/* Replaces POISON_FREE in new memory by POISON_INUSE, so that a splat distinguishes unwritten from freed memory. */
 void judge_allocator_mark(const struct call *call);
 
 /* Size in bytes of the allocation by @call; 0: unknown */

@@ -101,7 +101,7 @@ static void open_splat(struct splat *s, const struct pattern *p, const char *lin
 }
 
 /*
- * The allocator fills freed memory with 0x6b, and judge.ko fills memory that the driver allocates with 0x5a. If a
+ * The allocator fills freed memory with 0x6b, and judge.ko writes 0x5a to memory that the driver allocates. If a
  * register has such a value, the CPU has read such memory. The faulting address in the first line says more.
  */
 static void look_closer(struct splat *s, const char *line)

@@ -232,8 +232,8 @@ static unsigned int count_long(const struct sink *sink)
 }
 
 /*
- * A driver may wait for the transfer in the callback of its destination only, or of its source only. The callback that
- * comes first shows the error, so try both orders: with an odd time the shim revokes the oldest memory first.
+ * A driver may wait for a transfer only in the callback of the destination, or only in that of the source. The callback
+ * that comes first shows the error, so try both orders: if the time is odd, the shim revokes the oldest memory first.
  */
 static void put_during(const struct sink *sink, const struct event *event)
 {
@@ -275,7 +275,7 @@ static const struct event *find_transfer(const struct sink *sink)
 	return found;
 }
 
-/* There a revocation most probably meets a transfer. */
+/* The first pass revokes only during the call that most probably is a transfer. */
 static void put_long(const struct sink *sink)
 {
 	unsigned int i, n = count_long(sink), nth = 0;

@@ -273,7 +273,7 @@ static void an_ended_region_is_estale(struct kunit *test)
 
 static void revoke(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, region->users, 1u);	/* the end of the region waits for this call */
+	KUNIT_EXPECT_EQ(test, region->users, 1u);	/* the cleanup waits until no call uses the region */
 	pp_region_end(region, PP_REVOKED);
 }
 

@@ -2,7 +2,7 @@
 /*
  * KUnit tests of the parts of the core that need no device. Each *_kunit.c includes one file of kmod/core/region, so
  * that a suite reaches its static functions, and peerpin.ko exports nothing for tests. The parts call one another as in
- * peerpin.ko. region_kunit.c replaces the other parts of peerpin.ko.
+ * peerpin.ko. region_kunit.c has stubs of the other functions.
  */
 #include <linux/module.h>
 #include "suites.h"

@@ -14,7 +14,7 @@ enum {
 	REGIONS = 5000,	/* more than four chunks of a table */
 };
 
-/* Regions with one reference that no code has pinned; regions_init() makes them new for each case. */
+/* Unpinned regions, each with one reference; regions_init() makes them new for each case. */
 extern struct peerpin_region *regions;
 extern atomic_t regions_released;
 
@@ -29,7 +29,7 @@ static inline unsigned int region_refs(unsigned int i)
 /* Sets the turn of a free entry. No test can free an entry four billion times. */
 void table_set_turn(struct pp_table *t, u32 index, u32 turn);
 
-/* A live region of a fake provider. @provider: may leave out all functions. NULL: no memory */
+/* A live region of a fake provider. @provider: may leave out all functions. Returns NULL if out of memory. */
 struct peerpin_region *region_pinned(const struct pp_provider *provider, u64 length);
 
 #endif

@@ -83,7 +83,7 @@ static void entries_of_chunks_do_not_overlap(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, pp_table_glance(&table, U32_MAX));
 }
 
-/* The last chunk ends at the limit, so the number of entries is not that of the chunk. */
+/* The first and the last index of each chunk belong to it. */
 static void each_index_has_a_chunk(struct kunit *test)
 {
 	unsigned int chunk;

@@ -12,7 +12,7 @@ static const char *const suites[] = {
 
 static char results[1 << 16];
 
-/* Prints the failed cases of @suite with their reasons, because the log of a case precedes its result. */
+/* Prints all results of @suite, because the reason of a failure precedes its line "not ok". */
 static void print_failures(const char *suite)
 {
 	bool failed = false;

@@ -81,7 +81,7 @@ static void unwatch_all(unsigned int count, const struct mark *marks)
 		EXPECT(!unwatch(watch_fd, marks[i].watch), "unwatch of page %u", i);
 }
 
-/* The limit allows @count pages. */
+/* The limit is reached. */
 static void next_is_refused(char *at)
 {
 	struct peerpin_watch w;
@@ -212,7 +212,7 @@ SETUP(million_watches_end_once_each)
 }
 
 /* With few watches, the table of ids may have twice as many entries as watches. */
-CASE(million_watches_take_128_bytes_each)
+CASE(watch_takes_at_most_128_bytes)
 {
 	if (kernel_checks_itself())
 		SKIP("a debug kernel adds its own records");
@@ -223,7 +223,7 @@ CASE(million_watches_take_128_bytes_each)
  * A tree of 100 times as many watches is one and a half times as high. A scan would take 100 times as long. The bound
  * has room for a processor that other programs use, too.
  */
-CASE(costs_of_a_watch_do_not_grow)
+CASE(cost_of_a_watch_grows_less_than_20_times)
 {
 	for (enum cost c = 0; c < COSTS; c++)
 		EXPECT(reports[2].ns[c] < 20 * reports[0].ns[c], "%s of %u watches: %lu ns each, of %u: %lu", cost_names[c],
