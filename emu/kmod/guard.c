@@ -40,6 +40,7 @@ struct guarded {
 	u32 first_page;			/* index in @memory */
 	u32 npages;
 	u32 users;			/* users of the memory in bar1.refs that are no excuse */
+	bool shown;			/* a process may read or write the memory through a dma-buf */
 	bool used;
 	struct emugpu_consumer consumer;
 };
@@ -145,6 +146,8 @@ static void cover(struct emugpu_cover *over, const struct guarded *guarded, stru
 	u32 i;
 	int err = 0;
 
+	if (guarded->shown)
+		return;
 	for (i = guarded->first_page + guarded->npages; i-- > guarded->first_page && !err;)
 		if (is_due(sample) && !emugpu_cover_is_lent(guarded->memory, i, guarded->users))
 			err = emugpu_cover_page(over, guarded->memory, i);
@@ -205,12 +208,14 @@ static struct emugpu_cover *watch_begin(void)
 {
 	struct emugpu_cover *over = emugpu_cover_new();
 	struct sample sample = sample_of_all();
-	const struct guarded *guarded;
+	struct guarded *guarded;
 
 	if (!over) {
 		no_memory();
 		return NULL;
 	}
+	list_for_each_entry(guarded, &all_guarded, node)
+		guarded->shown = emugpu_views_show(guarded->memory);
 	emugpu_window_lock();
 	emugpu_views_stop();
 	list_for_each_entry(guarded, &all_guarded, node)

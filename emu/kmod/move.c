@@ -154,14 +154,15 @@ static struct move *move_new(const struct emugpu_consumer *consumer, u32 ms)
 
 /*
  * Covers the pages that no other pin, dma-buf or CPU mapping uses, and starts the move. Returns false, and starts none,
- * if no page was covered, a CPU mapping shows the memory, the dma-buf was revoked, or another move runs.
+ * if no page was covered, a CPU mapping shows the memory, another importer may already use it, the dma-buf was revoked,
+ * or another move runs.
  */
 static bool cover_locked(struct move *move, const struct emugpu_exported *exported)
 {
 	u32 i, first = exported->offset / EMUGPU_PAGE_SIZE, n = emugpu_exported_npages(exported);
 	int err = 0;
 
-	if (moving || exported->ended || emugpu_views_show(exported->memory))
+	if (moving || exported->ended || exported->nmaps > 1 || emugpu_views_show(exported->memory))
 		return false;
 	for (i = first; i < first + n && !err; i++)
 		if (!emugpu_cover_is_lent(exported->memory, i, exported->uses_bar1))

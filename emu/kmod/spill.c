@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/bitops.h>
 #include <linux/err.h>
+#include <linux/errno.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 
 #include "../include/emugpu.h"
@@ -17,11 +22,13 @@
 enum {
 	STEP = 512,		/* distance of the words that are looked at, in bytes */
 	PAGES_AT_ONCE = 16,
+	PROBES = 1 << 18,	/* of processes' memory in one search; a probe is up to PAGES_AT_ONCE pages, or one missing page */
 };
 
 struct search {
 	const struct emugpu_cover *cover;
 	unsigned long *found;
+	unsigned int probes;	/* left */
 };
 
 static void search_bytes(const struct search *search, const void *bytes, size_t size)
@@ -62,7 +69,27 @@ static void search_page(const struct search *search, struct page *page)
 	kunmap_local(p);
 }
 
-/* Returns the number of pages from @at on that were searched, or that no page table has. */
+/* If no page table exists for @at, returns the end of the range without one, at most @end; else @at. */
+static unsigned long after_hole(struct mm_struct *mm, unsigned long at, unsigned long end)
+{
+	pgd_t *pgd = pgd_offset(mm, at);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	if (pgd_none(READ_ONCE(*pgd)))
+		return pgd_addr_end(at, end);
+	p4d = p4d_offset(pgd, at);
+	if (p4d_none(READ_ONCE(*p4d)))
+		return p4d_addr_end(at, end);
+	pud = pud_offset(p4d, at);
+	if (pud_none(READ_ONCE(*pud)))
+		return pud_addr_end(at, end);
+	if (!pud_leaf(*pud) && pmd_none(READ_ONCE(*pmd_offset(pud, at))))
+		return pmd_addr_end(at, end);
+	return at;
+}
+
+/* Returns the number of pages from @at on that were searched or are missing; @n if the process is being killed. */
 static unsigned long search_pages(const struct search *search, struct mm_struct *mm, unsigned long at, unsigned long n)
 {
 	struct page *pages[PAGES_AT_ONCE];
@@ -73,7 +100,21 @@ static unsigned long search_pages(const struct search *search, struct mm_struct 
 		search_page(search, pages[i]);
 		put_page(pages[i]);
 	}
+	if (got < 0)
+		return got == -EFAULT ? 1 : n;
 	return max(got, 1L);
+}
+
+static void search_vma(struct search *search, const struct vm_area_struct *vma)
+{
+	unsigned long at = vma->vm_start, next;
+
+	for (; at < vma->vm_end && search->probes; at = next) {
+		next = after_hole(vma->vm_mm, at, vma->vm_end);
+		search->probes--;
+		if (next == at)
+			next += PAGE_SIZE * search_pages(search, vma->vm_mm, at, (vma->vm_end - at) / PAGE_SIZE);
+	}
 }
 
 /* Skips GPU memory that a driver has mapped for the process: search_vram() searches it. */
@@ -86,24 +127,23 @@ static void search_space(struct mm_struct *mm, void *data)
 {
 	VMA_ITERATOR(vmi, mm, 0);
 	struct vm_area_struct *vma;
-	unsigned long at;
 
 	for_each_vma(vmi, vma) {
-		if (!is_memory(vma))
-			continue;
-		for (at = vma->vm_start; at < vma->vm_end;)
-			at += PAGE_SIZE * search_pages(data, mm, at, (vma->vm_end - at) / PAGE_SIZE);
+		if (is_memory(vma))
+			search_vma(data, vma);
 		cond_resched();
 	}
 }
 
 void emugpu_spill_search(const struct emugpu_cover *cover, unsigned long *found)
 {
-	struct search search = { cover, found };
+	struct search search = { cover, found, PROBES };
 
 	emugpu_api_assert_held();
 	if (!emugpu_cover_size(cover))
 		return;
 	search_vram(&search, emugpu_cover_gpu(cover));
 	emugpu_spaces_visit(search_space, &search);
+	if (!search.probes)
+		pr_info_ratelimited("processes have too much memory; not all of it was searched for copies of revoked pages\n");
 }

@@ -178,11 +178,17 @@ static void filled_address_means_uninitialised_memory(void **state)
 		"RDX: 0000000000000000 RSI: 5a5a5a5a5a5a5a5a RDI: 0000000000000000",
 		NULL
 	};
+	static const char *const hang[] = {
+		"watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [test:77]",
+		"RDX: 0000000000000000 RSI: 5a5a5a5a5a5a5a5a RDI: 0000000000000000",
+		NULL
+	};
 
 	(void)state;
 	is_one(by_address, "uninitialised-memory", "general protection fault");
 	is_one(by_register, "uninitialised-memory", "unable to handle");
 	is_one(freed, "use-after-free", "general protection fault");
+	is_one(hang, "hang", "soft lockup");
 }
 
 static void allocator_report_names_its_rule(void **state)

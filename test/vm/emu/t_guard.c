@@ -155,6 +155,26 @@ CASE(copy_after_callback_is_a_breach)
 	guard_off_and_free();
 }
 
+/* A sanitizer has such memory. A look at each of its pages would take minutes. */
+CASE(copy_into_sparse_memory_is_found_soon)
+{
+	const size_t size = 4ull << 40;
+	char *sparse = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	double start;
+
+	EXPECT(sparse != MAP_FAILED, "mmap: %s", strerror(errno));
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	start = now();
+	revoke_with_reader(physical(0, 0), sparse + size - 3 * 4096);
+	CHECK_CASE();
+	EXPECT(now() - start < 10, "%.1f s", now() - start);
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	munmap(sparse, size);
+	guard_off_and_free();
+}
+
 CASE(copy_of_neighbour_is_no_breach)
 {
 	static char to[4096];

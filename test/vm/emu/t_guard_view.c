@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The guard and the stash with CPU mappings of GPU memory (emugpu.p2pdma=1). */
+/* The guard and the stash with CPU mappings of GPU memory (emugpu.p2pdma=1, or driver 610 and later). */
 #include <sys/mman.h>
 
 #include "test/vm/storage/lends.h"
@@ -69,8 +69,7 @@ static void one_pinned_view(void)
 	EXPECT(view != MAP_FAILED && !get(0, VA, PAGE), "view, get: %s", strerror(errno));
 }
 
-/* The view must show no guard pattern. A write through the view is no breach and must not be lost. */
-CASE(view_works_during_the_guard)
+static void use_during_the_guard(bool touched)
 {
 	unsigned char first, written;
 	pthread_t thread;
@@ -78,6 +77,8 @@ CASE(view_works_during_the_guard)
 	rules_watch(fd);
 	one_pinned_view();
 	CHECK_CASE();
+	if (touched)
+		view[0] = 99;
 	revoke_begin(&thread);
 	CHECK_CASE();
 	first = *(volatile unsigned char *)view;
@@ -89,6 +90,18 @@ CASE(view_works_during_the_guard)
 	EXPECT(!emu_read(fd, &written, VA + 1, 1) && written == 100, "%u was written", written);
 	munmap(view, BLOCK);
 	free_one();
+}
+
+/* The view must show no guard pattern. A write through the view is no breach and must not be lost. */
+CASE(view_works_during_the_guard)
+{
+	use_during_the_guard(false);
+}
+
+/* An access waits for nothing if the page was accessed before. */
+CASE(touched_view_works_during_the_guard)
+{
+	use_during_the_guard(true);
 }
 
 CASE(stash_spares_mapped_memory)
