@@ -117,7 +117,7 @@ static void search_vma(struct search *search, const struct vm_area_struct *vma)
 	}
 }
 
-/* Skips GPU memory that a driver has mapped for the process: search_vram() searches it. */
+/* Skips GPU memory, which search_vram() searches, and other memory that a driver has mapped for the process. */
 static bool is_memory(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_WRITE && !(vma->vm_flags & (VM_IO | VM_PFNMAP | VM_MIXEDMAP));
