@@ -153,7 +153,7 @@ static int call_get_persistent(struct slot *slot, const struct p2p_check_call *c
 	return nvidia_p2p_get_pages_persistent(call->va, call->length, result_of(slot), call->nv_flags);
 }
 
-/* The pointer that a driver reads from freed memory, or from memory that nobody has written */
+/* The pointer that a driver reads from freed memory, or from memory that was never written */
 static void *poison_of(const struct p2p_check_call *call)
 {
 	void *pointer = NULL;
