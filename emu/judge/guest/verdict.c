@@ -120,12 +120,28 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 
 /*
  * If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. If a function of
- * the driver ends with a tail call of the GPU driver, the violation is recorded under "kernel".
+ * the driver ends with a tail call of the GPU driver, the return address is in the caller of that function. If this caller
+ * is the kernel, the violation is recorded under "kernel". The VM has no other driver that calls the GPU driver.
  */
 static bool is_concerned(const struct violation *v, const struct driver *driver)
 {
 	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") ||
 	       !strcmp(v->module, "peerpin_nv") || !strcmp(v->module, "kernel");
+}
+
+/* The kernel prints "FUNCTION+0xOFFSET/0xSIZE", and for a function of a module also "[MODULE]". */
+static bool is_in_kernel(const char *where)
+{
+	return strstr(where, "+0x") && !strchr(where, '[');
+}
+
+/* After a tail call the emulator does not know the driver's function, but it knows the caller of that function. */
+static void tell_violation(const struct violation *v, const struct driver *driver, uint64_t nr)
+{
+	const char *module = strcmp(v->module, "kernel") ? v->module : driver->name;
+
+	report_finding(v->rule, "%s, %s%s: %s (%llu times)", module, is_in_kernel(v->where) ? "a function called by " : "",
+		       v->where, v->text, (unsigned long long)nr);
 }
 
 /* The free callback that called a long stop() is peerpin's, but the error is in the peer's driver. */
@@ -134,19 +150,24 @@ static bool is_explained(const struct violation *v, bool stop_waits)
 	return stop_waits && !strcmp(v->rule, "slow-callback") && !strncmp(v->module, "peerpin", strlen("peerpin"));
 }
 
+void verdict_compare(const struct violations *before, const struct violations *now, const struct driver *driver,
+		     bool stop_waits)
+{
+	const struct violation *v;
+	uint64_t nr;
+
+	for (v = now->at; v < now->at + now->nr; v++) {
+		nr = violations_new(before, v);
+		if (nr && is_concerned(v, driver) && !is_explained(v, stop_waits))
+			tell_violation(v, driver, nr);
+	}
+}
+
 int verdict_violations(const struct violations *before, const struct driver *driver)
 {
 	static struct violations now;
-	const struct violation *v;
-	uint64_t nr;
 	int ret = violations_read(&now);
-	bool stop_waits = leftover_stop_waits(driver->name);
 
-	for (v = now.at; v < now.at + now.nr; v++) {
-		nr = violations_new(before, v);
-		if (nr && is_concerned(v, driver) && !is_explained(v, stop_waits))
-			report_finding(v->rule, "%s, %s: %s (%llu times)", v->module, v->where, v->text,
-				       (unsigned long long)nr);
-	}
+	verdict_compare(before, &now, driver, leftover_stop_waits(driver->name));
 	return ret;
 }

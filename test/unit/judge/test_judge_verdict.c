@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the guest says about a test program that failed. */
+/* What the guest says about a test program that failed, and about violations by the driver. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,25 +10,52 @@
 
 static char said[4096];
 
-/* Stores in @said what the guest reports if a test exits with @status in @scenario. */
-static void judge(const struct scenario *scenario, int status, bool fired)
-{
-	static struct share share;
-	struct tests tests = { .nr = 1, .at[0] = { .share = &share, .ended = true, .end = TEST_EXIT, .value = status } };
-	FILE *file = tmpfile();
-	int out = dup(STDOUT_FILENO);
+static FILE *file;
+static int out;
 
+/* Until listen_end(), the guest's report goes to @said. */
+static void listen_begin(void)
+{
+	file = tmpfile();
+	out = dup(STDOUT_FILENO);
 	assert_non_null(file);
 	fflush(stdout);
 	dup2(fileno(file), STDOUT_FILENO);
 	report_begin("plain");
-	verdict_tests(scenario, &tests, fired);
+}
+
+static void listen_end(void)
+{
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
 	close(out);
 	rewind(file);
 	said[fread(said, 1, sizeof(said) - 1, file)] = '\0';
 	fclose(file);
+}
+
+/* Stores in @said what the guest reports if a test exits with @status in @scenario. */
+static void judge(const struct scenario *scenario, int status, bool fired)
+{
+	static struct share share;
+	struct tests tests = { .nr = 1, .at[0] = { .share = &share, .ended = true, .end = TEST_EXIT, .value = status } };
+
+	listen_begin();
+	verdict_tests(scenario, &tests, fired);
+	listen_end();
+}
+
+/* Stores in @said what the guest reports if the emulator's table has @line. The driver is named "direct". */
+static void find(const char *line)
+{
+	static const struct driver driver = { .name = "direct" };
+	static const struct violations before;
+	struct violations now = { .nr = 1 };
+
+	assert_true(violation_parse(line, &now.at[0]));
+	listen_begin();
+	verdict_compare(&before, &now, &driver, false);
+	listen_end();
 }
 
 static void says(const char *what)
@@ -67,11 +94,34 @@ static void missing_fault_is_called_missing(void **state)
 	}
 }
 
+static void finding_names_the_drivers_function(void **state)
+{
+	(void)state;
+	find("2 direct direct_unpin+0x23/0x90 [direct] put-of-dead-table: put_pages (12.3)");
+	says("finding plain put-of-dead-table direct, direct_unpin+0x23/0x90 [direct]: put_pages (12.3) (2 times)\n");
+	find("1 direct at its end pin-leaked: a pin (12.3)");
+	says("finding plain pin-leaked direct, at its end: a pin (12.3) (1 times)\n");
+	find("1 other other_unpin+0x23/0x90 [other] put-of-dead-table: put_pages (12.3)");
+	assert_null(strstr(said, "finding"));
+}
+
+/* A function of the driver that ends with a tail call leaves the return address of its caller, which is no subject. */
+static void tail_call_is_the_drivers(void **state)
+{
+	(void)state;
+	find("1 kernel __x64_sys_ioctl+0x8f/0xd0 unaligned: a length (12.2)");
+	says("finding plain unaligned direct, a function called by __x64_sys_ioctl+0x8f/0xd0: a length (12.2) (1 times)\n");
+	find("1 direct __x64_sys_ioctl+0x8f/0xd0 put-wrong-kind: a pin (ch. 10)");
+	says("finding plain put-wrong-kind direct, a function called by __x64_sys_ioctl+0x8f/0xd0: a pin (ch. 10) (1 times)\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(silent_test_is_called_silent),
 		cmocka_unit_test(missing_fault_is_called_missing),
+		cmocka_unit_test(finding_names_the_drivers_function),
+		cmocka_unit_test(tail_call_is_the_drivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
