@@ -27,16 +27,6 @@ bool event_begins(const struct event *event, const char *prefix)
 	return !strncmp(event->text, prefix, strlen(prefix));
 }
 
-unsigned int recording_count(const struct recording *recording, enum event_side side)
-{
-	unsigned int count = 0;
-	size_t i;
-
-	for (i = 0; i < recording->count; i++)
-		count += recording->events[i].side == side;
-	return count;
-}
-
 unsigned int recording_count_of(const struct recording *recording, const char *prefix)
 {
 	unsigned int count = 0;
@@ -73,29 +63,18 @@ static size_t kind_length(const char *text)
 	return text[first] ? first + 1 + strcspn(text + first + 1, " ") : first;
 }
 
+int event_compare(const struct event *a, const struct event *b)
+{
+	size_t one = kind_length(a->text), other = kind_length(b->text);
+
+	if (a->side != b->side)
+		return a->side < b->side ? -1 : 1;
+	if (one != other)
+		return one < other ? -1 : 1;
+	return strncmp(a->text, b->text, one);
+}
+
 bool event_is_like(const struct event *a, const struct event *b)
 {
-	size_t length = kind_length(a->text);
-
-	return a->side == b->side && length == kind_length(b->text) && !strncmp(a->text, b->text, length);
-}
-
-bool recording_is_first(const struct recording *recording, const struct event *event)
-{
-	size_t i;
-
-	for (i = 0; i < recording->count; i++)
-		if (event_is_like(&recording->events[i], event) && recording->events[i].number < event->number)
-			return false;
-	return true;
-}
-
-bool recording_is_last(const struct recording *recording, const struct event *event)
-{
-	size_t i;
-
-	for (i = 0; i < recording->count; i++)
-		if (event_is_like(&recording->events[i], event) && recording->events[i].number > event->number)
-			return false;
-	return true;
+	return !event_compare(a, b);
 }

@@ -33,23 +33,20 @@ void recording_free(struct recording *recording);
 /* Drops all but the first @from events. */
 void recording_forget(struct recording *recording, size_t from);
 
-unsigned int recording_count(const struct recording *recording, enum event_side side);
-
 /* Number of events of EVENT_KERNEL that begin with @prefix */
 unsigned int recording_count_of(const struct recording *recording, const char *prefix);
 
 /* Returns NULL if there is no such event. */
 const struct event *recording_find(const struct recording *recording, enum event_side side, unsigned int number);
 
-/* Whether @event is the first, or the last, event of its kind (call and command) on its side */
-bool recording_is_first(const struct recording *recording, const struct event *event);
-bool recording_is_last(const struct recording *recording, const struct event *event);
-
 /* Duration of the call in microseconds; 0: unknown */
 unsigned int event_us(const struct event *event);
 
 /* Whether both events are of one kind, such as "ioctl 0xc010dd01" */
 bool event_is_like(const struct event *a, const struct event *b);
+
+/* Orders events by kind, for qsort(): 0 if both are of one kind */
+int event_compare(const struct event *a, const struct event *b);
 
 bool event_begins(const struct event *event, const char *prefix);
 

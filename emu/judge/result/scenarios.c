@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tool/util/grow.h"
+#include "calls.h"
 #include "scenarios.h"
 
-enum {
-	ALLOC_FULL = 64,
-	LONG_US = 300,		/* a shorter call probably does not wait for DMA */
-};
+enum { ALLOC_FULL = 64 };
 
 /* A full run makes the three passes in this order. PASS_FIRST: scenarios with @first of struct scenario */
 enum pass {
@@ -20,13 +18,14 @@ enum pass {
 	PASS_FULL,
 };
 
-/* struct sink - the output list, and the inputs from which scenarios are made */
+/* struct sink - the output list, and the inputs from which scenarios are made. @calls: of @recording, by side */
 struct sink {
 	struct scenarios *out;
 	const struct row *row;
 	enum boot boot;
 	enum pass pass;
 	const struct recording *recording;
+	struct calls calls[2];
 };
 
 /* ---- one scenario ---------------------------------------------------------------- */
@@ -142,93 +141,61 @@ static void put_alloc(const struct sink *sink, unsigned int from, unsigned int t
 		put(sink, from, 0);
 }
 
-static bool is_end(const struct sink *sink, const struct event *event)
+static unsigned int count_ends(const struct calls *calls)
 {
-	return recording_is_first(sink->recording, event) || recording_is_last(sink->recording, event);
-}
+	unsigned int ends = 0;
+	size_t i;
 
-static unsigned int count_ends(const struct sink *sink, enum event_side side)
-{
-	unsigned int i, ends = 0;
-	const struct event *event;
-
-	for (i = 1; (event = recording_find(sink->recording, side, i)); i++)
-		ends += is_end(sink, event);
+	for (i = 0; i < calls->count; i++)
+		ends += call_is_end(&calls->at[i]);
 	return ends;
 }
 
 /* Puts the first and the last event of each kind, and about @between of the other events. */
 static void put_events(const struct sink *sink, enum event_side side, unsigned int between)
 {
-	unsigned int n = recording_count(sink->recording, side), ends = count_ends(sink, side);
-	const struct event *event;
-	unsigned int i, end = 0;
+	const struct calls *calls = &sink->calls[side];
+	unsigned int i, n = (unsigned int)calls->count, ends = count_ends(calls), end = 0;
 
-	for (i = 1; (event = recording_find(sink->recording, side, i)); i++)
-		if (is_end(sink, event) ? is_spread(sink, ++end, ends, limit(sink)) : is_spread(sink, i, n, between))
+	for (i = 1; i <= n; i++)
+		if (call_is_end(&calls->at[i - 1]) ? is_spread(sink, ++end, ends, limit(sink)) :
+						     is_spread(sink, i, n, between))
 			put(sink, i, 0);
 }
 
-static bool uses_adapter(const struct recording *recording)
+static bool uses_adapter(const struct calls *calls)
 {
-	const struct event *event;
-	unsigned int i;
+	size_t i;
 
-	for (i = 1; (event = recording_find(recording, EVENT_USER, i)); i++)
-		if (strstr(event->text, "/dev/infiniband/"))
+	for (i = 0; i < calls->count; i++)
+		if (strstr(calls->at[i].event->text, "/dev/infiniband/"))
 			return true;
 	return false;
 }
 
 static void put_registrations(const struct sink *sink)
 {
-	unsigned int n = recording_count_of(sink->recording, "get_pages"), i, nth = 0;
-	const struct event *event;
+	unsigned int n = recording_count_of(sink->recording, "get_pages"), nth = 0;
+	const struct calls *calls = &sink->calls[EVENT_KERNEL];
+	size_t i;
 
-	if (!uses_adapter(sink->recording))
+	if (!uses_adapter(&sink->calls[EVENT_USER]))
 		return;
-	for (i = 1; (event = recording_find(sink->recording, EVENT_KERNEL, i)); i++)
-		if (event_begins(event, "get_pages") && is_spread(sink, ++nth, n, limit(sink)))
-			put(sink, i, 0);
+	for (i = 0; i < calls->count; i++)
+		if (event_begins(calls->at[i].event, "get_pages") && is_spread(sink, ++nth, n, limit(sink)))
+			put(sink, calls->at[i].event->number, 0);
 }
 
 static void put_close(const struct sink *sink)
 {
-	const struct event *event;
-	unsigned int i;
-
-	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		if (event_begins(event, "close")) {
-			put(sink, i, 0);
-			return;
-		}
-}
-
-/* Whether a driver may transfer data in the call */
-static bool is_transfer(const struct event *event)
-{
-	static const char *const calls[] = { "ioctl", "read", "write", "pread", "pwrite" };
+	const struct calls *calls = &sink->calls[EVENT_USER];
 	size_t i;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (event_begins(event, calls[i]))
-			return true;
-	return false;
-}
-
-static bool is_long(const struct event *event)
-{
-	return is_transfer(event) && event_us(event) >= LONG_US;
-}
-
-static unsigned int count_long(const struct sink *sink)
-{
-	const struct event *event;
-	unsigned int i, n = 0;
-
-	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		n += is_long(event);
-	return n;
+	for (i = 0; i < calls->count; i++)
+		if (event_begins(calls->at[i].event, "close")) {
+			put(sink, calls->at[i].event->number, 0);
+			return;
+		}
 }
 
 /*
@@ -245,81 +212,48 @@ static void put_during(const struct sink *sink, const struct event *event)
 	}
 }
 
-/* Number of calls of the kind of @kind, before call number @before */
-static unsigned int count_like(const struct sink *sink, const struct event *kind, unsigned int before)
+static bool is_likelier(const struct call *call, const struct call *than)
 {
-	const struct event *event;
-	unsigned int i, n = 0;
-
-	for (i = 1; i < before && (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		n += event_is_like(event, kind);
-	return n;
+	if (call->kind->count != than->kind->count)
+		return call->kind->count > than->kind->count;
+	return event_us(call->event) > event_us(than->event);
 }
 
 /*
  * Returns the call that most probably transfers data: of the kinds with a long call, the longest call of the kind that has
  * the most calls. The longest of all calls may be another one: a busy host stops a VM for many milliseconds.
  */
-static const struct event *find_transfer(const struct sink *sink)
+static const struct event *find_transfer(const struct calls *calls)
 {
-	const struct event *event, *found = NULL;
-	unsigned int i, n, most = 0;
+	const struct call *call, *found = NULL;
 
-	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++) {
-		n = is_long(event) ? count_like(sink, event, UINT_MAX) : 0;
-		if (n && (n > most || (n == most && event_us(event) > event_us(found)))) {
-			most = n;
-			found = event;
-		}
-	}
-	return found;
+	for (call = calls->at; call < calls->at + calls->count; call++)
+		if (call->is_long && (!found || is_likelier(call, found)))
+			found = call;
+	return found->event;
 }
 
 /* The first pass revokes only during the call that most probably is a transfer. */
 static void put_long(const struct sink *sink)
 {
-	unsigned int i, n = count_long(sink), nth = 0;
-	const struct event *event;
+	const struct calls *calls = &sink->calls[EVENT_USER];
+	const struct call *call;
+	unsigned int nth = 0;
 
 	if (sink->pass == PASS_FIRST) {
-		if (n)
-			put_during(sink, find_transfer(sink));
+		if (calls->nr_long)
+			put_during(sink, find_transfer(calls));
 		return;
 	}
-	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		if (is_long(event) && is_spread(sink, ++nth, n, limit(sink)))
-			put_during(sink, event);
+	for (call = calls->at; call < calls->at + calls->count; call++)
+		if (call->is_long && is_spread(sink, ++nth, calls->nr_long, limit(sink)))
+			put_during(sink, call->event);
 }
 
-/* Number of kinds of calls that have more calls than the kind of @kind, or as many and come first */
-static unsigned int rank_of(const struct sink *sink, const struct event *kind)
+/* Whether the call is the middle one of the long calls of its kind. Short calls are often calls that fail. */
+static bool is_middle(const struct call *call)
 {
-	unsigned int i, n, own = count_like(sink, kind, UINT_MAX), rank = 0;
-	const struct event *event;
-
-	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++) {
-		if (!is_transfer(event) || !recording_is_first(sink->recording, event))
-			continue;
-		n = count_like(sink, event, UINT_MAX);
-		rank += n > own || (n == own && event->number < kind->number && !event_is_like(event, kind));
-	}
-	return rank;
-}
-
-static unsigned int count_long_like(const struct sink *sink, const struct event *kind, unsigned int before)
-{
-	const struct event *event;
-	unsigned int i, n = 0;
-
-	for (i = 1; i < before && (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		n += is_long(event) && event_is_like(event, kind);
-	return n;
-}
-
-/* Whether the event is the middle one of the long calls of its kind. Short calls are often calls that fail. */
-static bool is_middle(const struct sink *sink, const struct event *event)
-{
-	return is_long(event) && count_long_like(sink, event, event->number) == count_long_like(sink, event, UINT_MAX) / 2;
+	return call->is_long && call->nth == call->kind->nr_long / 2;
 }
 
 /*
@@ -328,13 +262,13 @@ static bool is_middle(const struct sink *sink, const struct event *event)
  */
 static void put_unbind(const struct sink *sink)
 {
-	const struct event *event;
-	unsigned int i;
+	const struct calls *calls = &sink->calls[EVENT_USER];
+	const struct call *call;
 
-	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		if (is_middle(sink, event) && (sink->pass != PASS_FIRST || rank_of(sink, event) < limit(sink)))
-			put(sink, i, 0);
-	if (sink->pass != PASS_FIRST || !count_long(sink))
+	for (call = calls->at; call < calls->at + calls->count; call++)
+		if (is_middle(call) && (sink->pass != PASS_FIRST || call->kind->rank < limit(sink)))
+			put(sink, call->event->number, 0);
+	if (sink->pass != PASS_FIRST || !calls->nr_long)
 		put_events(sink, EVENT_USER, 0);
 }
 
@@ -435,10 +369,14 @@ void scenarios_after(struct scenarios *out, enum verify_level level, const struc
 	};
 	struct sink sink = { .out = out, .recording = recording };
 
+	calls_make(&sink.calls[EVENT_KERNEL], recording, EVENT_KERNEL);
+	calls_make(&sink.calls[EVENT_USER], recording, EVENT_USER);
 	all_boots(&sink, PASS_FIRST, first);
 	all_boots(&sink, PASS_QUICK, quick);
 	if (level == LEVEL_FULL)
 		all_boots(&sink, PASS_FULL, full);
+	calls_free(&sink.calls[EVENT_KERNEL]);
+	calls_free(&sink.calls[EVENT_USER]);
 }
 
 static const struct row *alloc_row(void)

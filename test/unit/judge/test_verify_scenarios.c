@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "test/unit/unit.h"
 #include "emu/judge/result/scenarios.h"
 
@@ -282,6 +283,41 @@ static void transfers_are_the_most_calls(void **state)
 	recording_free(&busy);
 }
 
+/* Of two kinds with as many calls, the kind that comes first is tried first. */
+static void equal_kinds_are_both_unbound(void **state)
+{
+	static const char *const calls[] = {
+		"ioctl 0xc020dd01 on /dev/direct0 in 900 us", "ioctl 0xc020dd02 on /dev/direct0 in 900 us",
+		"ioctl 0xc020dd03 on /dev/direct0 in 900 us", "ioctl 0xc020dd01 on /dev/direct0 in 900 us",
+		"ioctl 0xc020dd02 on /dev/direct0 in 900 us", "ioctl 0xc020dd03 on /dev/direct0 in 900 us",
+	};
+
+	(void)state;
+	recording_free(&recording);
+	record(&recording, EVENT_USER, calls, sizeof(calls) / sizeof(calls[0]));
+	scenarios_after(&list, LEVEL_QUICK, &recording);
+	assert_true(find("plain/unbind-at-user-4")->first);
+	assert_true(find("plain/unbind-at-user-5")->first);
+	assert_false(find("plain/unbind-at-user-6")->first);
+}
+
+/* The largest recording of a test. With time in proportion to the cube of its calls this took many seconds. */
+static void many_calls_take_no_time(void **state)
+{
+	struct event event = { .side = EVENT_USER };
+	clock_t start;
+
+	(void)state;
+	recording_free(&recording);
+	for (event.number = 1; event.number <= 1024; event.number++) {
+		snprintf(event.text, sizeof(event.text), "ioctl %#x on /dev/direct0 in 900 us", event.number % 32);
+		recording_add(&recording, &event);
+	}
+	start = clock();
+	scenarios_after(&list, LEVEL_QUICK, &recording);
+	assert_true(clock() - start < CLOCKS_PER_SEC / 2);
+}
+
 static void empty_recording_gives_no_event_scenarios(void **state)
 {
 	struct recording none = { 0 };
@@ -361,6 +397,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_scenario_repeats, setup, teardown),
 		cmocka_unit_test_setup_teardown(scenarios_are_grouped_by_boot, setup, teardown),
 		cmocka_unit_test_setup_teardown(transfers_are_the_most_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(equal_kinds_are_both_unbound, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_calls_take_no_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(empty_recording_gives_no_event_scenarios, setup, teardown),
 		cmocka_unit_test_setup_teardown(allocations_grow_to_the_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_id_is_parsed, setup, teardown),
