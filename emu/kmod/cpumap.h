@@ -7,8 +7,8 @@ struct emugpu_gpu;
 
 /*
  * Searches the page tables of all processes for VRAM pages of @gpu that are set in the bitmap @pages, and sets them in
- * @found. Skips views of dma-bufs, and mappings of pages with a struct page. Skips a process if its mmap lock stays held:
- * the holder may wait for the API lock. API lock held. Returns 0 or -ENOMEM.
+ * @found. Skips views of dma-bufs, and mappings of pages with a struct page. API lock held. Returns like
+ * emugpu_spaces_visit().
  */
 int emugpu_cpumap_search(const struct emugpu_gpu *gpu, const unsigned long *pages, unsigned long *found);
 

@@ -22,6 +22,7 @@
 #include "memory.h"
 #include "monitor.h"
 #include "pin.h"
+#include "space.h"
 #include "spill.h"
 #include "trap.h"
 #include "view.h"
@@ -42,6 +43,7 @@ struct guarded {
 	u32 users;			/* users of the memory in bar1.refs that are no excuse */
 	bool shown;			/* a process may read or write the memory through a dma-buf */
 	bool used;
+	bool mapped;			/* a CPU mapping is reported */
 	struct emugpu_consumer consumer;
 };
 
@@ -255,13 +257,17 @@ static bool has_page(const unsigned long *pages, const struct guarded *guarded)
 	return false;
 }
 
-static void report(const unsigned long *found, enum emugpu_rule rule)
+static void report_processes(const unsigned long *found)
 {
-	const struct guarded *guarded;
+	struct guarded *guarded;
 
-	list_for_each_entry(guarded, &all_guarded, node)
-		if (has_page(found, guarded))
-			emugpu_violation_at(rule, guarded->consumer.module, guarded->consumer.function);
+	list_for_each_entry(guarded, &all_guarded, node) {
+		if (guarded->mapped || !has_page(found, guarded))
+			continue;
+		guarded->mapped = true;
+		emugpu_violation_at(EMUGPU_RULE_MAPPED_AFTER_CALLBACK, guarded->consumer.module,
+				    guarded->consumer.function);
+	}
 }
 
 static int search_processes(const struct emugpu_gpu *gpu, unsigned long *pages, unsigned long *found)
@@ -272,8 +278,7 @@ static int search_processes(const struct emugpu_gpu *gpu, unsigned long *pages, 
 	list_for_each_entry(guarded, &all_guarded, node)
 		mark_pages(pages, guarded);
 	err = emugpu_cpumap_search(gpu, pages, found);
-	if (!err)
-		report(found, EMUGPU_RULE_MAPPED_AFTER_CALLBACK);
+	report_processes(found);
 	return err;
 }
 
@@ -290,21 +295,27 @@ static void search_devices(const struct emugpu_gpu *gpu, unsigned long *pages, u
 	if (bitmap_empty(pages, gpu->vram.npages))
 		return;
 	emugpu_busmap_search(gpu, pages, found);
-	report(found, EMUGPU_RULE_DMA_MAPPED_AFTER_CALLBACK);
+	list_for_each_entry(guarded, &all_guarded, node)
+		if (has_page(found, guarded))
+			emugpu_violation_at(EMUGPU_RULE_DMA_MAPPED_AFTER_CALLBACK, guarded->consumer.module,
+					    guarded->consumer.function);
 }
 
-static void look_for_mappings(void)
+/* @devices: also searches for DMA mappings. Returns -EAGAIN if a process was not searched. */
+static int look_for_mappings(bool devices)
 {
 	const struct emugpu_gpu *gpu = list_first_entry(&all_guarded, struct guarded, node)->memory->gpu;
 	unsigned long *pages = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
 	unsigned long *found = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
+	int err = pages && found ? search_processes(gpu, pages, found) : -ENOMEM;
 
-	if (!pages || !found || search_processes(gpu, pages, found))
+	if (err == -ENOMEM)
 		no_memory();
-	else
+	else if (devices)
 		search_devices(gpu, pages, found);
 	bitmap_free(pages);
 	bitmap_free(found);
+	return err;
 }
 
 static void forget(void)
@@ -318,10 +329,14 @@ static void forget(void)
 	}
 }
 
-/* The watch begins first: a late device may end its transfer soon. */
+/*
+ * The watch begins first: a late device may end its transfer soon. During the watch, a process that maps or touches a
+ * view waits with its mmap lock held, so it can be searched only afterwards.
+ */
 void emugpu_guard_look(void)
 {
 	struct emugpu_cover *over;
+	int err = 0;
 
 	emugpu_api_assert_held();
 	if (list_empty(&all_guarded))
@@ -329,8 +344,12 @@ void emugpu_guard_look(void)
 	over = guard_ms ? watch_begin() : NULL;
 	set_traps();
 	if (guard_mapped)
-		look_for_mappings();
+		err = look_for_mappings(true);
 	if (over)
 		watch_end(over);
+	if (over && err == -EAGAIN)
+		err = look_for_mappings(false);
+	if (err == -EAGAIN)
+		emugpu_spaces_skipped();
 	forget();
 }

@@ -79,9 +79,15 @@ static bool lock(struct mm_struct *mm)
 	return false;
 }
 
+void emugpu_spaces_skipped(void)
+{
+	pr_info_ratelimited("a process was not searched for uses of revoked pages: its mmap lock is held\n");
+}
+
 int emugpu_spaces_visit(void (*visit)(struct mm_struct *mm, void *data), void *data)
 {
 	struct spaces *spaces;
+	int err = 0;
 	u32 i;
 
 	emugpu_api_assert_held();
@@ -90,12 +96,12 @@ int emugpu_spaces_visit(void (*visit)(struct mm_struct *mm, void *data), void *d
 		return -ENOMEM;
 	for (i = 0; i < spaces->n; i++) {
 		if (!lock(spaces->at[i])) {
-			pr_info_ratelimited("a process was not searched for uses of revoked pages: its mmap lock is held\n");
+			err = -EAGAIN;
 			continue;
 		}
 		visit(spaces->at[i], data);
 		mmap_read_unlock(spaces->at[i]);
 	}
 	spaces_delete(spaces);
-	return 0;
+	return err;
 }

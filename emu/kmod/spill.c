@@ -143,7 +143,8 @@ void emugpu_spill_search(const struct emugpu_cover *cover, unsigned long *found)
 	if (!emugpu_cover_size(cover))
 		return;
 	search_vram(&search, emugpu_cover_gpu(cover));
-	emugpu_spaces_visit(search_space, &search);
+	if (emugpu_spaces_visit(search_space, &search) == -EAGAIN)
+		emugpu_spaces_skipped();
 	if (!search.probes)
 		pr_info_ratelimited("processes have too much memory; not all of it was searched for copies of revoked pages\n");
 }

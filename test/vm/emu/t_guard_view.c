@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The guard and the stash with CPU mappings of GPU memory (emugpu.p2pdma=1, or driver 610 and later). */
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "test/vm/storage/lends.h"
@@ -7,6 +8,8 @@
 
 enum {
 	WATCH_MS = 600,
+	SHORT_MS = 5,
+	ROUNDS = 12,
 	ENOTSUPP = P2P_CHECK_ENOTSUPP,
 };
 
@@ -102,6 +105,61 @@ CASE(view_works_during_the_guard)
 CASE(touched_view_works_during_the_guard)
 {
 	use_during_the_guard(true);
+}
+
+static atomic_bool stop;
+
+/* Map and unmap the dma-buf until @stop. During a watch, mmap() waits with the mmap lock held. */
+static void *map_on(void *dmabuf)
+{
+	long bad = 0;
+	void *at;
+
+	while (!stop) {
+		at = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, *(int *)dmabuf, 0);
+		bad += at == MAP_FAILED || munmap(at, PAGE);
+	}
+	return (void *)bad;
+}
+
+static int export_of(uint64_t va)
+{
+	struct emugpu_export export = { .va = va, .size = PAGE };
+
+	return emu_call(fd, EMUGPU_IOC_EXPORT, &export) ? -1 : export.out_fd;
+}
+
+/* The driver keeps a CPU mapping of one block. Meanwhile, a thread of this process maps views of another block. */
+CASE(waiting_process_is_searched_later)
+{
+	struct emugpu_test at, guard = { .op = EMUGPU_TEST_GUARD, .guard = { .ms = SHORT_MS, .mapped = 1 } };
+	unsigned int i;
+	pthread_t thread;
+	void *kept, *bad;
+	int dmabuf;
+
+	rules_watch(fd);
+	EXPECT(!emu_alloc(fd, VA, BLOCK) && !emu_alloc(fd, VA + BLOCK, BLOCK), "alloc");
+	kept = view_of(VA + BLOCK, PAGE);
+	if (kept == MAP_FAILED && errno == ENOTSUPP && !emu_free(fd, VA) && !emu_free(fd, VA + BLOCK))
+		SKIP("GPU 0 has no struct pages: no p2pdma=1, or no PCI_P2PDMA; type: make check KERNEL=7");
+	EXPECT(kept != MAP_FAILED && !munmap(kept, PAGE), "view: %s", strerror(errno));
+	dmabuf = export_of(VA + BLOCK);
+	EXPECT(dmabuf >= 0 && !emu_translate(fd, VA, &at), "export, translate");
+	kept = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, check, at.translate.out_phys);
+	EXPECT(kept != MAP_FAILED && !emu_test(fd, &guard), "mmap, guard: %s", strerror(errno));
+	stop = false;
+	EXPECT(!pthread_create(&thread, NULL, map_on, &dmabuf), "thread");
+	for (i = 0; i < ROUNDS; i++) {
+		EXPECT(!get(0, VA, PAGE) && !emu_revoke(fd, VA), "revoke");
+		EXPECT_BROKE(fd, EMUGPU_RULE_MAPPED_AFTER_CALLBACK, 1);
+	}
+	EXPECT(!munmap(kept, PAGE) && !get(0, VA, PAGE) && !emu_revoke(fd, VA), "no mapping");
+	EXPECT_NO_BREACH(fd);
+	stop = true;
+	pthread_join(thread, &bad);
+	EXPECT(!bad && !close(dmabuf) && !emu_guard(fd, 0), "%ld calls failed", (long)bad);
+	free_both();
 }
 
 CASE(stash_spares_mapped_memory)
