@@ -181,11 +181,16 @@ static inline int peer_write(unsigned int slot, unsigned int entry, unsigned int
 	return emu_call(check, DMABUF_CHECK_DMA, &dma);
 }
 
+/*
+ * To find copies of hidden memory, the emulator looks at one word in 512 bytes. It must not find what a test of such
+ * memory has read, so no such word is in the data.
+ */
 static inline bool peer_reads(unsigned int slot, unsigned int entry, unsigned int offset, int value)
 {
-	struct dmabuf_check_dma dma = { .slot = slot, .entry = entry, .offset = offset };
+	static _Alignas(512) struct dmabuf_check_dma dma;
 	unsigned int i;
 
+	dma = (struct dmabuf_check_dma){ .slot = slot, .entry = entry, .offset = offset };
 	memset(dma.data, ~value, sizeof(dma.data));
 	if (emu_call(check, DMABUF_CHECK_DMA, &dma))
 		return false;
