@@ -202,6 +202,23 @@ CASE(write_after_fence_is_no_breach)
 	EXPECT_NO_BREACH(fd);
 }
 
+/* The device of the first importer may use the memory when the second importer maps it, so the memory must stay. */
+CASE(second_mapping_moves_nothing)
+{
+	int dmabuf = start(true);
+
+	EXPECT(dmabuf >= 0 && map(0) == 0 && moves(MOVE_MS) == 0, "%d", dmabuf);
+	EXPECT(attach_as(1, dmabuf, DMABUF_CHECK_DYNAMIC, true) == 0 && map(1) == 0, "second mapping");
+	EXPECT(peer_reads(0, 0, 0, 0x5c), "the memory is hidden from the first importer");
+	EXPECT(peer_write(0, 0, 0, 7) == 0 && holds(7), "write");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(unmap(0) == 0 && unmap(1) == 0 && map(1) == 0 && peer_write(1, 0, 0, 8) == 0, "the only mapping");
+	EXPECT(holds(7), "the contents are lost");
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_BEFORE_FENCE, 1);
+	EXPECT(moves(0) == 0 && emu_free(fd, VA) == 0 && detach(1) == 0, "free");
+	end(dmabuf);
+}
+
 CASE(move_of_a_second_is_the_limit)
 {
 	EXPECT(moves(1001) == -EINVAL && moves(1000) == 0 && moves(0) == 0, "moves");
