@@ -181,6 +181,50 @@ static void add_findings(struct summary *s, const struct results *results)
 			add_finding(s, &results->at[i], &results->at[i].findings[k]);
 }
 
+static bool has_finding(const struct result *result, const char *rule)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr_findings; i++)
+		if (!strcmp(result->findings[i].rule, rule))
+			return true;
+	return false;
+}
+
+/* Whether each scenario that broke @symptom also broke @cause */
+static bool explains(const struct results *results, const char *cause, const char *symptom)
+{
+	size_t i;
+
+	for (i = 0; i < results->count; i++)
+		if (has_finding(&results->at[i], symptom) && !has_finding(&results->at[i], cause))
+			return false;
+	return true;
+}
+
+/*
+ * A late transfer makes data wrong: a test reads what was in the memory before, or what was written after the end. If
+ * the transfer was seen in each of these scenarios, it comes before its symptom.
+ */
+static void put_cause_first(struct summary *s)
+{
+	static const char *const causes[] = {
+		"dma-after-callback", "mapped-after-callback", "dma-mapped-after-callback",
+	};
+	struct judgement *symptom = &s->judgements[rule_index("data-wrong")], *cause, found;
+	size_t i;
+
+	for (i = 0; i < sizeof(causes) / sizeof(causes[0]) && symptom->verdict == VERDICT_BROKEN; i++) {
+		cause = &s->judgements[rule_index(causes[i])];
+		if (cause->verdict != VERDICT_BROKEN || !explains(&s->run->results, causes[i], "data-wrong"))
+			continue;
+		found = *cause;
+		memmove(symptom + 1, symptom, (size_t)(cause - symptom) * sizeof(*symptom));
+		*symptom = found;
+		return;
+	}
+}
+
 void summary_make(struct summary *out, const struct run *run)
 {
 	unsigned int bits = tried(run);
@@ -194,6 +238,7 @@ void summary_make(struct summary *out, const struct run *run)
 	out->same_bytes = has_same_bytes(&run->results);
 	out->refused = find_refusal(&run->results);
 	add_findings(out, &run->results);
+	put_cause_first(out);
 	for (i = 0; i < out->count && !out->headline; i++)
 		if (out->judgements[i].verdict == VERDICT_BROKEN)
 			out->headline = &out->judgements[i];

@@ -30,7 +30,8 @@ struct left {
 
 /**
  * struct summary
- * @headline: the broken rule that comes first in rules.c; NULL: no rule is broken
+ * @judgements: in the order of rules.c, but a rule that explains all wrong data precedes data-wrong
+ * @headline: the first broken rule of @judgements; NULL: no rule is broken
  * @ran: number of scenarios that ended
  * @untold: number of ended scenarios in which a violation may have been missed
  * @left: the kinds of scenarios of which some did not run, @nr_left of them

@@ -488,6 +488,37 @@ static void worst_defect_is_the_headline(void **state)
 	says(dead, "    one line\n");
 }
 
+/* @plain: findings in another scenario than plain/copies-2, which has wrong data and a late transfer */
+static void headline_is(const char *plain, const char *rule)
+{
+	char odd[1024], line[64];
+
+	remove_files();
+	snprintf(odd, sizeof(odd), "odd() {\ncase $1 in plain) %s ;;\n"
+		 "plain/copies-2) echo \"finding $1 data-wrong x\"; echo \"finding $1 dma-after-callback x\" ;;\n"
+		 "*) return ;; esac\necho \"end $1 clean\"; }\n", plain);
+	write_text("odd", odd);
+	assert_int_equal(verify(""), 1);
+	snprintf(line, sizeof(line), "x.ko: BROKEN: %s", rule);
+	says(out, line);
+}
+
+/* Wrong data without a late transfer have another cause. */
+static void cause_precedes_wrong_data(void **state)
+{
+	const char *cause, *symptom;
+
+	(void)state;
+	headline_is("return", "dma-after-callback");
+	cause = strstr(out, "\ndma-after-callback: ");
+	symptom = strstr(out, "\ndata-wrong: ");
+	assert_true(cause && symptom && cause < symptom);
+	says(out, "\ndma-after-callback     11.3     BROKEN        1  plain/copies-2\n"
+	     "data-wrong             11.7     BROKEN        1  plain/copies-2\n");
+	headline_is("echo \"finding $1 data-wrong x\"", "data-wrong");
+	headline_is("echo \"finding $1 kernel-splat x\"", "kernel-splat");
+}
+
 /* A driver that calls no dma_map_pages could not break the rules about mappings. */
 static void unused_calls_are_not_tried(void **state)
 {
@@ -998,6 +1029,7 @@ int main(void)
 		cmocka_unit_test_setup(allocation_failures_end_when_unused, setup),
 		cmocka_unit_test_setup(skipped_scenarios_are_no_gap, setup),
 		cmocka_unit_test_setup(worst_defect_is_the_headline, setup),
+		cmocka_unit_test_setup(cause_precedes_wrong_data, setup),
 		cmocka_unit_test_setup(unused_calls_are_not_tried, setup),
 		cmocka_unit_test_setup(same_bytes_are_noted, setup),
 		cmocka_unit_test_setup(refusal_is_only_a_note, setup),
