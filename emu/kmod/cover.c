@@ -165,11 +165,6 @@ bool emugpu_cover_has(const struct emugpu_cover *cover, const struct emugpu_gpu 
 	return false;
 }
 
-const struct emugpu_gpu *emugpu_cover_gpu(const struct emugpu_cover *cover)
-{
-	return cover->pages[0].memory->gpu;
-}
-
 int emugpu_cover_check(const struct emugpu_cover *cover)
 {
 	u32 i;

@@ -59,8 +59,7 @@ bool emugpu_cover_is_of(const struct emugpu_cover *cover, u32 i, const struct em
 /* Returns the number of the covered page whose pattern has @word, at any byte of the pattern, or -1. */
 int emugpu_cover_source(const struct emugpu_cover *cover, u64 word);
 
-/* emugpu_cover_has(): whether page @page of the VRAM of @gpu is covered. emugpu_cover_gpu(): the GPU of the first page */
+/* Whether page @page of the VRAM of @gpu is covered */
 bool emugpu_cover_has(const struct emugpu_cover *cover, const struct emugpu_gpu *gpu, u32 page);
-const struct emugpu_gpu *emugpu_cover_gpu(const struct emugpu_cover *cover);
 
 #endif

@@ -26,6 +26,7 @@
 #include "move.h"
 #include "route.h"
 #include "segment.h"
+#include "spill.h"
 #include "window.h"
 
 enum { DEPTH_MAX = 24 };
@@ -160,19 +161,17 @@ static void cover(struct emugpu_exported *exported)
 
 static void uncover(struct emugpu_exported *exported)
 {
-	bool changed = false;
-	u32 i;
+	bool used;
 
 	emugpu_api_assert_held();
 	if (!exported->cover)
 		return;
 	emugpu_window_lock();
-	for (i = 0; i < emugpu_cover_size(exported->cover); i++)
-		changed |= emugpu_cover_is_changed(exported->cover, i);
+	used = emugpu_spill_is_used(exported->cover);
 	emugpu_cover_delete(exported->cover);
 	emugpu_window_unlock();
 	exported->cover = NULL;
-	if (changed)
+	if (used)
 		emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, exported->blamed.module, exported->blamed.function);
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/bitmap.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/errno.h>
@@ -74,21 +73,9 @@ void emugpu_move_wait(void)
 	wait_event(ended, !emugpu_move_runs());
 }
 
-static bool is_used(const struct emugpu_cover *cover)
-{
-	DECLARE_BITMAP(copied, EMUGPU_COVER_MAX) = { };
-	u32 i;
-
-	for (i = 0; i < emugpu_cover_size(cover); i++)
-		if (emugpu_cover_is_changed(cover, i))
-			return true;
-	emugpu_spill_search(cover, copied);
-	return !bitmap_empty(copied, EMUGPU_COVER_MAX);
-}
-
 static void judge(struct move *move)
 {
-	if (move->judged || !is_used(move->cover))
+	if (move->judged || !emugpu_spill_is_used(move->cover))
 		return;
 	move->judged = true;
 	emugpu_violation_at(EMUGPU_RULE_DMA_BEFORE_FENCE, move->consumer.module, move->consumer.function);

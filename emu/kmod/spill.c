@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -56,6 +57,20 @@ static void search_vram(const struct search *search, const struct emugpu_gpu *gp
 		p = emugpu_window_page(gpu, page);
 		if (!IS_ERR(p))
 			search_bytes(search, p, EMUGPU_PAGE_SIZE);
+	}
+}
+
+static void search_gpus(const struct search *search)
+{
+	struct emugpu_gpu *gpu;
+	u32 i;
+
+	for (i = 0; i < EMUGPU_GPUS_MAX; i++) {
+		gpu = emugpu_gpu_get(i);
+		if (!gpu)
+			continue;
+		search_vram(search, gpu);
+		emugpu_gpu_put(gpu);
 	}
 }
 
@@ -142,9 +157,21 @@ void emugpu_spill_search(const struct emugpu_cover *cover, unsigned long *found)
 	emugpu_api_assert_held();
 	if (!emugpu_cover_size(cover))
 		return;
-	search_vram(&search, emugpu_cover_gpu(cover));
+	search_gpus(&search);
 	if (emugpu_spaces_visit(search_space, &search) == -EAGAIN)
 		emugpu_spaces_skipped();
 	if (!search.probes)
 		pr_info_ratelimited("processes have too much memory; not all of it was searched for copies of revoked pages\n");
+}
+
+bool emugpu_spill_is_used(const struct emugpu_cover *cover)
+{
+	DECLARE_BITMAP(copied, EMUGPU_COVER_MAX) = { };
+	u32 i;
+
+	for (i = 0; i < emugpu_cover_size(cover); i++)
+		if (emugpu_cover_is_changed(cover, i))
+			return true;
+	emugpu_spill_search(cover, copied);
+	return !bitmap_empty(copied, EMUGPU_COVER_MAX);
 }

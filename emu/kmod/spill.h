@@ -7,13 +7,18 @@
 #ifndef _EMUGPU_SPILL_H
 #define _EMUGPU_SPILL_H
 
+#include <linux/types.h>
+
 struct emugpu_cover;
 
 /*
- * Searches pinned or mapped memory of the first covered page's GPU, and the writable memory of all processes, for copies
- * of covered pages. Sets the numbers of the copied pages in the bitmap @found, of EMUGPU_COVER_MAX bits. Does not find copies
+ * Searches the pinned or mapped memory of all GPUs, and the writable memory of all processes, for copies of covered
+ * pages. Sets the numbers of the copied pages in the bitmap @found, of EMUGPU_COVER_MAX bits. Does not find copies
  * shorter than 1 KiB, copies in the memory of a device, and copies in memory of the kernel. API lock and window lock held.
  */
 void emugpu_spill_search(const struct emugpu_cover *cover, unsigned long *found);
+
+/* Whether a covered page was written to, or copied as above. The same locks held. */
+bool emugpu_spill_is_used(const struct emugpu_cover *cover);
 
 #endif

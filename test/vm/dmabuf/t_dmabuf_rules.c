@@ -2,6 +2,7 @@
 /* The rules for importers of dma-bufs that the emulator watches: dmabuf_check.ko breaks each of them. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "test/vm/emu/rule.h"
 #include "dmabuf.h"
@@ -139,6 +140,25 @@ CASE(late_write_to_freed_memory_is_reported)
 	EXPECT(emu_guard(fd, 1) == 0 && emu_free(fd, VA) == 0, "free");
 	EXPECT_NO_BREACH(fd);
 	EXPECT(peer_write(0, 0, 0, 7) == 0 && unmap(0) == 0, "write, unmap");
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	EXPECT(emu_guard(fd, 0) == 0, "guard");
+	end(dmabuf);
+	EXPECT_NO_BREACH(fd);
+}
+
+/* The data read begin at a word at which the emulator looks. */
+CASE(late_read_of_freed_memory_is_reported)
+{
+	static _Alignas(512) struct {
+		unsigned char before[512 - offsetof(struct dmabuf_check_dma, data)];
+		struct dmabuf_check_dma dma;
+	} at;
+	int dmabuf = start(false);
+
+	EXPECT(dmabuf >= 0 && map(0) == 0, "%d", dmabuf);
+	EXPECT(emu_guard(fd, 1) == 0 && emu_free(fd, VA) == 0, "free");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(emu_call(check, DMABUF_CHECK_DMA, &at.dma) == 0 && unmap(0) == 0, "read, unmap");
 	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
 	EXPECT(emu_guard(fd, 0) == 0, "guard");
 	end(dmabuf);

@@ -175,6 +175,24 @@ CASE(copy_into_sparse_memory_is_found_soon)
 	guard_off_and_free();
 }
 
+/* The destination is pinned memory of GPU 1. The CPU stands for a device that writes to its BAR. */
+CASE(copy_to_other_gpu_is_a_breach)
+{
+	void *to;
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(emu_alloc_on(fd, 1, VA + BLOCK, BLOCK) == 0, "no GPU 1; type: emu/vm/run --gpus 2 ...");
+	EXPECT(get(0, VA, PAGE) == 0 && get_persistent(1, VA + BLOCK, PAGE) == 0, "get");
+	to = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, check, physical(1, 0));
+	EXPECT(to != MAP_FAILED, "mmap: %d", errno);
+	revoke_with_reader(physical(0, 0), to);
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	EXPECT(munmap(to, PAGE) == 0 && put_persistent(1) == 0 && emu_guard(fd, 0) == 0, "put");
+	free_both();
+}
+
 CASE(copy_of_neighbour_is_no_breach)
 {
 	static char to[4096];
