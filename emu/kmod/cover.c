@@ -14,7 +14,10 @@
 #include "p2pmem.h"
 #include "window.h"
 
-enum { KEY_BITS = 48 };
+enum {
+	KEY_BITS = 48,
+	MARKS = EMUGPU_PAGE_SIZE / EMUGPU_COVER_STEP,
+};
 
 #define KEY_MASK (BIT_ULL(KEY_BITS) - 1)
 
@@ -24,7 +27,9 @@ static_assert(EMUGPU_COVER_MAX <= 1 << (64 - KEY_BITS));
 struct covered {
 	struct emugpu_memory *memory;	/* with a reference, so that the page is not reused */
 	u32 page;			/* index in @memory */
-	void *contents;
+	bool changed;			/* a mark was written to before emugpu_cover_fill() */
+	u64 *marked;			/* contents of the words that have marks */
+	void *contents;			/* of the whole page; NULL before emugpu_cover_fill() */
 };
 
 /* @key: the lower bits of each word of the patterns; random, so that no other memory has them */
@@ -91,22 +96,30 @@ static bool is_covered(const struct emugpu_cover *cover, const struct emugpu_mem
 	return false;
 }
 
-static int put_on(struct covered *covered, u64 word)
+static u64 *mark_at(void *p, u32 i)
+{
+	return p + i * EMUGPU_COVER_STEP;
+}
+
+static int put_marks(struct covered *covered, u64 word)
 {
 	void *p = address_of(covered);
+	u32 i;
 
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	covered->contents = kvmalloc(EMUGPU_PAGE_SIZE, GFP_KERNEL);
-	if (!covered->contents)
+	covered->marked = kmalloc_array(MARKS, sizeof(word), GFP_KERNEL);
+	if (!covered->marked)
 		return -ENOMEM;
-	memcpy(covered->contents, p, EMUGPU_PAGE_SIZE);
-	memset64(p, word, EMUGPU_PAGE_SIZE / sizeof(word));
+	for (i = 0; i < MARKS; i++) {
+		covered->marked[i] = READ_ONCE(*mark_at(p, i));
+		WRITE_ONCE(*mark_at(p, i), word);
+	}
 	emugpu_memory_get(covered->memory);
 	return 0;
 }
 
-int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page)
+int emugpu_cover_mark(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page)
 {
 	struct covered *covered = &cover->pages[cover->npages];
 	int err;
@@ -117,10 +130,56 @@ int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, 
 		return -ENOSPC;
 	covered->memory = memory;
 	covered->page = page;
-	err = put_on(covered, pattern(cover, cover->npages));
+	err = put_marks(covered, pattern(cover, cover->npages));
 	if (!err)
 		cover->npages++;
 	return err;
+}
+
+/* Saves the page as it was before its marks. */
+static void save(struct covered *covered, void *p, u64 word)
+{
+	u32 i;
+
+	memcpy(covered->contents, p, EMUGPU_PAGE_SIZE);
+	for (i = 0; i < MARKS; i++) {
+		covered->changed |= *mark_at(covered->contents, i) != word;
+		*mark_at(covered->contents, i) = covered->marked[i];
+	}
+}
+
+static int fill(struct covered *covered, u64 word)
+{
+	void *p = address_of(covered);
+
+	if (covered->contents || IS_ERR(p))
+		return 0;
+	covered->contents = kvmalloc(EMUGPU_PAGE_SIZE, GFP_KERNEL);
+	if (!covered->contents)
+		return -ENOMEM;
+	save(covered, p, word);
+	memset64(p, word, EMUGPU_PAGE_SIZE / sizeof(word));
+	return 0;
+}
+
+int emugpu_cover_fill(struct emugpu_cover *cover)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < cover->npages && !err; i++)
+		err = fill(&cover->pages[i], pattern(cover, i));
+	return err;
+}
+
+int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page)
+{
+	u32 before = cover->npages;
+	int err = emugpu_cover_mark(cover, memory, page);
+
+	if (err || cover->npages == before)
+		return err;
+	return fill(&cover->pages[before], pattern(cover, before));
 }
 
 static bool has_only(const u64 *words, u64 word)
@@ -133,12 +192,24 @@ static bool has_only(const u64 *words, u64 word)
 	return true;
 }
 
+static bool has_marks(void *p, u64 word)
+{
+	u32 i;
+
+	for (i = 0; i < MARKS; i++)
+		if (READ_ONCE(*mark_at(p, i)) != word)
+			return false;
+	return true;
+}
+
 bool emugpu_cover_is_changed(const struct emugpu_cover *cover, u32 i)
 {
 	const struct covered *covered = &cover->pages[i];
-	const void *p = address_of(covered);
+	void *p = address_of(covered);
 
-	return !IS_ERR(p) && !has_only(p, pattern(cover, i));
+	if (covered->changed || IS_ERR(p))
+		return covered->changed;
+	return covered->contents ? !has_only(p, pattern(cover, i)) : !has_marks(p, pattern(cover, i));
 }
 
 /* A copy may begin at any byte of its destination. */
@@ -178,9 +249,13 @@ int emugpu_cover_check(const struct emugpu_cover *cover)
 static void take_off(struct covered *covered)
 {
 	void *p = address_of(covered);
+	u32 i;
 
-	if (!IS_ERR(p))
+	if (!IS_ERR(p) && covered->contents)
 		memcpy(p, covered->contents, EMUGPU_PAGE_SIZE);
+	for (i = 0; i < MARKS && !IS_ERR(p) && !covered->contents; i++)
+		*mark_at(p, i) = covered->marked[i];
+	kfree(covered->marked);
 	kvfree(covered->contents);
 	emugpu_memory_put(covered->memory);
 }

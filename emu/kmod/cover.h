@@ -17,8 +17,11 @@ struct emugpu_memory;
 
 struct emugpu_cover;
 
-/* Maximal number of pages in a cover */
-enum { EMUGPU_COVER_MAX = (64 << 20) / EMUGPU_PAGE_SIZE };
+/* MAX: maximal number of pages in a cover. STEP: distance of marks, and of the words that a search for copies looks at */
+enum {
+	EMUGPU_COVER_MAX = (64 << 20) / EMUGPU_PAGE_SIZE,
+	EMUGPU_COVER_STEP = 512,
+};
 
 /* Returns NULL if out of memory. */
 struct emugpu_cover *emugpu_cover_new(void);
@@ -41,6 +44,14 @@ void emugpu_cover_delete(struct emugpu_cover *cover);
  * cover has EMUGPU_COVER_MAX pages; -ENOMEM; the error of emugpu_window_page().
  */
 int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page);
+
+/*
+ * The same in two steps, if the watch of many pages must begin soon: mark each page, then fill all. Marks are some words of
+ * the pattern: they detect most writes, but few copies. Marking a page takes a twentieth of the time of filling it. Without
+ * memory (-ENOMEM), emugpu_cover_fill() leaves pages with marks only.
+ */
+int emugpu_cover_mark(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page);
+int emugpu_cover_fill(struct emugpu_cover *cover);
 
 /* Returns -EBUSY if the window of a covered page is closed: the page cannot be restored now. */
 int emugpu_cover_check(const struct emugpu_cover *cover);

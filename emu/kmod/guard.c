@@ -152,7 +152,7 @@ static void cover(struct emugpu_cover *over, const struct guarded *guarded, stru
 		return;
 	for (i = guarded->first_page + guarded->npages; i-- > guarded->first_page && !err;)
 		if (is_due(sample) && !emugpu_cover_is_lent(guarded->memory, i, guarded->users))
-			err = emugpu_cover_page(over, guarded->memory, i);
+			err = emugpu_cover_mark(over, guarded->memory, i);
 	if (err == -ENOMEM)
 		no_memory();
 }
@@ -222,6 +222,8 @@ static struct emugpu_cover *watch_begin(void)
 	emugpu_views_stop();
 	list_for_each_entry(guarded, &all_guarded, node)
 		cover(over, guarded, &sample);
+	if (emugpu_cover_fill(over))
+		no_memory();
 	return over;
 }
 

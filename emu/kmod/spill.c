@@ -21,7 +21,6 @@
 #include "window.h"
 
 enum {
-	STEP = 512,		/* distance of the words that are looked at, in bytes */
 	PAGES_AT_ONCE = 16,
 	PROBES = 1 << 18,	/* of processes' memory in one search; a probe is up to PAGES_AT_ONCE pages, or one missing page */
 };
@@ -37,7 +36,7 @@ static void search_bytes(const struct search *search, const void *bytes, size_t 
 	size_t at;
 	int i;
 
-	for (at = 0; at < size; at += STEP) {
+	for (at = 0; at < size; at += EMUGPU_COVER_STEP) {
 		i = emugpu_cover_source(search->cover, READ_ONCE(*(const u64 *)(bytes + at)));
 		if (i >= 0)
 			__set_bit(i, search->found);

@@ -379,6 +379,54 @@ CASE(guard_samples_large_memory)
 	guard_off_and_free();
 }
 
+enum {
+	SOON_MS = 30,
+	ROUNDS = 10,
+};
+
+static void *revoke_large(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)emu_revoke(fd, VA);
+}
+
+/* Revoke 64 MiB while a thread writes to the first page for SOON_MS after the callback. Returns 0 or -errno. */
+static int revoke_and_write_soon(void)
+{
+	pthread_t thread;
+	uint64_t address;
+	void *result;
+	double start;
+
+	if (get(0, VA, 64 * MIB))
+		return -EIO;
+	address = physical(0, 0);
+	if (callback(0).out_count || pthread_create(&thread, NULL, revoke_large, NULL))
+		return -EAGAIN;
+	while (!callback(0).out_count)
+		usleep(100);
+	for (start = now(); now() - start < SOON_MS / 1000.0;)
+		poke(address);
+	pthread_join(thread, &result);
+	return (int)(intptr_t)result;
+}
+
+/* The guard fills the first page last, which is much later. A busy host may stop the thread for the whole time. */
+CASE(write_soon_after_callback_is_seen)
+{
+	char module[48];
+	uint64_t before = emu_violations(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, module), after = before;
+	unsigned int i;
+
+	EXPECT(emu_alloc(fd, VA, 64 * MIB) == 0 && emu_guard(fd, 1) == 0, "alloc, guard");
+	for (i = 0; i < ROUNDS && after == before; i++) {
+		EXPECT(revoke_and_write_soon() == 0, "revoke");
+		after = emu_violations(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, module);
+	}
+	EXPECT(after > before, "not seen");
+	guard_off_and_free();
+}
+
 CASE(bad_times_are_einval)
 {
 	EXPECT(emu_guard(fd, 10001) == -EINVAL, "too long");
