@@ -109,7 +109,10 @@ CASE(touched_view_works_during_the_guard)
 
 static atomic_bool stop;
 
-/* Map and unmap the dma-buf until @stop. During a watch, mmap() waits with the mmap lock held. */
+/*
+ * Map and unmap the dma-buf until @stop. During a watch, mmap() waits with the mmap lock held. At other times the lock is
+ * mostly free, so that the guard gets it.
+ */
 static void *map_on(void *dmabuf)
 {
 	long bad = 0;
@@ -118,6 +121,7 @@ static void *map_on(void *dmabuf)
 	while (!stop) {
 		at = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, *(int *)dmabuf, 0);
 		bad += at == MAP_FAILED || munmap(at, PAGE);
+		usleep(500);
 	}
 	return (void *)bad;
 }
