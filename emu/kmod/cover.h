@@ -46,9 +46,9 @@ void emugpu_cover_delete(struct emugpu_cover *cover);
 int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page);
 
 /*
- * The same in two steps, if the watch of many pages must begin soon: mark each page, then fill all. Marks are some words of
- * the pattern: they detect most writes, but few copies. Marking a page takes a twentieth of the time of filling it. Without
- * memory (-ENOMEM), emugpu_cover_fill() leaves pages with marks only.
+ * The same in two steps, if the watch of many pages must begin soon: mark each page, then fill all. A mark is one word of
+ * the pattern in EMUGPU_COVER_STEP bytes. Marks detect most writes, but few copies. If emugpu_cover_fill() runs out of
+ * memory (-ENOMEM), the remaining pages keep only their marks.
  */
 int emugpu_cover_mark(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page);
 int emugpu_cover_fill(struct emugpu_cover *cover);
