@@ -313,3 +313,22 @@ inline pp_region_close(idle, a, did, here)
 	fi;
 	pp_region_put()
 }
+
+/* The first walk of file_unpin_all(); the file still has an id for the region, and the walk a reference. */
+inline pp_region_close_soon(a, did)
+{
+	region.ref++;
+	if
+	:: region.maps || export.there ->
+		pp_region_end(CLOSED);
+		if
+		:: region.inflight > 0 || export.there ->
+			pp_export_tell_all();
+			pp_attach_stop_all(a, did);
+			region_blind(did)
+		:: else
+		fi
+	:: else
+	fi;
+	pp_region_put()
+}

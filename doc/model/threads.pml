@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Processes. */
 
-/* pin_by(), then pp_file_unpin() or the file's end, in the process that pinned or (GPU) in another */
+/* pin_by(), then pp_file_unpin() or (EXITS) file_unpin_all(), in the process that pinned or (GPU) in another */
 proctype user()
 {
 	bool did, idle, here = true;
@@ -25,6 +25,11 @@ proctype user()
 	if
 	:: did ->
 		in_file = true;
+#ifdef EXITS
+		atomic { may_begin_to_end() -> begin_to_end() };
+		pp_region_close_soon(a, did);
+		end_to_end();
+#endif
 		atomic {
 			in_file = false;
 			if
