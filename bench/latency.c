@@ -10,6 +10,7 @@
 #include "job.h"
 #include "lock_stat.h"
 #include "tracer.h"
+#include "test/kmod/dmabuf_check.h"
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/hotplug.h"
 #include "test/vm/harness/module.h"
@@ -25,6 +26,7 @@ enum {
 	FEW = 200,
 	MANY = 2000,
 	DEVICES = 7,	/* DMA-API debugging warns of the 8th mapping of a cache line */
+	EXPORTS = 500,	/* of a region, each with an importer; the core permits 1,024 of both together */
 	ROUNDS = 3,
 };
 
@@ -155,6 +157,89 @@ static void watches_munmap(unsigned int count)
 static void watches_exit(unsigned int count)
 {
 	watches_in_process(count, false);
+}
+
+/* ---- dma-bufs with importers ------------------------------------------------------------------ */
+
+static int importer;
+
+static void importer_call(unsigned long cmd, void *arg)
+{
+	int ret = emu_call(importer, cmd, arg);
+
+	bench_need(!ret, "/dev/dmabuf_check", ret);
+}
+
+static void export_and_attach(int fd, uint32_t region, uint64_t offset, unsigned int slot)
+{
+	struct peerpin_export e = { .size = sizeof(e), .region = region, .offset = offset, .length = GPU_PAGE };
+	struct dmabuf_check_attach attach = { .slot = slot, .kind = DMABUF_CHECK_DYNAMIC };
+
+	bench_need(!ioctl(fd, PEERPIN_IOC_EXPORT, &e), "PEERPIN_IOC_EXPORT", errno);
+	attach.fd = e.out_fd;
+	importer_call(DMABUF_CHECK_ATTACH, &attach);
+	close(e.out_fd);
+}
+
+/* The importer's driver does not end its DMA: its fence is not signalled before the deadline. */
+static void map_for_long(unsigned int slot)
+{
+	struct dmabuf_check_slot arg = { .slot = slot };
+
+	importer_call(DMABUF_CHECK_MAP, &arg);
+	importer_call(DMABUF_CHECK_FENCE, &arg);
+}
+
+/* A process that frees memory of which @count dma-bufs have importers; @used of them are used for long. */
+static void importers_run(unsigned int count, unsigned int used)
+{
+	uint64_t memory = gpu_make(count);
+	struct peerpin_pin pin;
+	int fd = pin_open();
+
+	for (unsigned int i = 0; i < count; i++) {
+		unsigned int in_region = i % EXPORTS, left = count - i;
+
+		if (!in_region) {
+			int ret = pin_by(fd, memory + (uint64_t)i * GPU_PAGE, (left < EXPORTS ? left : EXPORTS) * GPU_PAGE,
+					 PEERPIN_PROVIDER_NV, &pin);
+
+			bench_need(!ret, "PEERPIN_IOC_PIN", ret);
+		}
+		export_and_attach(fd, pin.out_region, (uint64_t)in_region * GPU_PAGE, i);
+		if (i < used)
+			map_for_long(i);
+	}
+	gpu_release(memory, count);
+	_exit(0);
+}
+
+static void importers_in_process(unsigned int count, unsigned int used)
+{
+	pid_t pid = fork();
+	int status;
+
+	bench_need(pid >= 0, "fork", errno);
+	if (!pid)
+		importers_run(count, used);
+	bench_need(waitpid(pid, &status, 0) == pid && !status, "a process", ECHILD);
+	for (unsigned int i = 0; i < count; i++) {
+		struct dmabuf_check_slot arg = { .slot = i };
+
+		importer_call(DMABUF_CHECK_DETACH, &arg);
+	}
+	regions_await_end();
+}
+
+static void importers_free(unsigned int count)
+{
+	importers_in_process(count, 0);
+}
+
+/* Their names are logged. */
+static void importers_late(unsigned int count)
+{
+	importers_in_process(count / 100, count / 100);
 }
 
 /* ---- measurement ----------------------------------------------------------------------------- */
@@ -296,6 +381,8 @@ SETUP(the_kernel_measures_latencies)
 	EXPECT(!setrlimit(RLIMIT_MEMLOCK, &unlimited), "RLIMIT_MEMLOCK: %s", strerror(errno));
 	late = &unwatched;	/* no real-time threads here */
 	peer = peer_open();
+	importer = open("/dev/dmabuf_check", O_RDWR | O_CLOEXEC);
+	EXPECT(importer >= 0, "/dev/dmabuf_check (insmod dmabuf_check.ko): %s", strerror(errno));
 	gpu_find();
 	lock_stat_open();
 }
@@ -343,6 +430,17 @@ CASE(exit_with_seven_devices)
 CASE(unregistration_of_seven_devices)
 {
 	measure("unregistration of 7 devices, attachments", devices_unregister);
+}
+
+CASE(free_of_memory_with_importers)
+{
+	measure("cuMemFree(), dma-bufs with importers", importers_free);
+}
+
+/* The clock of a VM with --icount passes a wait at once. */
+CASE(free_of_memory_with_late_importers)
+{
+	measure("cuMemFree(), late importers, one in 100", importers_late);
 }
 
 CASE(munmap_of_watches)

@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 enum {
-	DMABUF_CHECK_SLOTS = 320,
+	DMABUF_CHECK_SLOTS = 2048,
 	DMABUF_CHECK_BYTES = 64,
 };
 

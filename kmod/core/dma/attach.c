@@ -5,6 +5,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "attach.h"
+#include "late.h"
 #include "../region/end.h"
 #include "export.h"
 #include "../region/extents.h"
@@ -410,21 +411,24 @@ void pp_attach_stop_all(struct peerpin_region *r)
 	}
 }
 
-/* Rate-limited: interrupts are off here, and a console may be slow. */
 void pp_attach_name_busy(struct peerpin_region *r)
 {
+	struct pp_late late;
 	struct peerpin_attach *a;
+	unsigned int i;
 
+	late.count = 0;
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(a, &r->attaches, in_region) {
 		if (!a->inflight)
 			continue;
 		atomic64_inc(&a->peer->timeouts);
-		pr_err_ratelimited("peerpin: %s (%s) still has DMA in flight on memory that is being given up; its driver must end DMA when stop() or peerpin_dma_stale() asks\n",
-				   dev_name(a->peer->dev),
-				   dev_driver_string(a->peer->dev));
+		pp_late_note(&late, a->peer->dev);
 	}
 	spin_unlock_irq(&r->lock);
+	for (i = 0; i < late.count; i++)
+		pr_err_ratelimited("peerpin: %s still has DMA in flight on memory that is being given up; its driver must end DMA when stop() or peerpin_dma_stale() asks\n",
+				   late.device[i]);
 }
 
 static struct peerpin_attach *attach_first(struct peerpin_region *r)

@@ -19,14 +19,20 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/stringify.h>
 #include <linux/wait_bit.h>
 #include "../../compat/compat.h"
 #include "export.h"
 #include "../region/extents.h"
 #include "importer.h"
+#include "late.h"
 #include "../region/region.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
+
+enum {
+	EXPORT_BATCH = 8,	/* exports that are told between two releases of the region's lock */
+};
 
 /* number of queued work items that notify importers */
 static atomic_t tellings;
@@ -189,8 +195,6 @@ void pp_export_exit(void)
 /* An importer that attaches from now on cannot map, so it needs no notification. */
 static void export_tell_locked(struct pp_export *e)
 {
-	if (e->told != PP_EXPORT_UNTOLD)
-		return;
 	if (!pp_importer_any_can_be_told_locked(e)) {
 		e->told = list_empty(&e->maps) ? PP_EXPORT_QUIET : PP_EXPORT_TOLD;
 		return;
@@ -200,14 +204,28 @@ static void export_tell_locked(struct pp_export *e)
 	queue_delayed_work(pp_tell_wq, &e->work, 0);
 }
 
-void pp_export_tell_all(struct peerpin_region *r)
+/* Tells at most EXPORT_BATCH exports, because interrupts are off here. False: there may be more */
+static bool export_tell_some(struct peerpin_region *r)
 {
+	unsigned int told = 0;
 	struct pp_export *e;
 
 	spin_lock_irq(&r->lock);
-	list_for_each_entry(e, &r->exports, in_region)
+	list_for_each_entry(e, &r->exports, in_region) {
+		if (e->told != PP_EXPORT_UNTOLD)
+			continue;
+		if (told++ == EXPORT_BATCH)
+			break;
 		export_tell_locked(e);
+	}
 	spin_unlock_irq(&r->lock);
+	return told <= EXPORT_BATCH;
+}
+
+void pp_export_tell_all(struct peerpin_region *r)
+{
+	while (!export_tell_some(r))
+		cond_resched();
 }
 
 static bool export_all_told(struct peerpin_region *r)
@@ -311,13 +329,19 @@ static void export_wait_uses(struct peerpin_region *r, unsigned long deadline)
 
 static void export_name_late(struct peerpin_region *r)
 {
+	struct pp_late late;
 	struct pp_export *e;
+	unsigned int i;
 
+	late.count = 0;
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(e, &r->exports, in_region)
 		if (e->told < PP_EXPORT_PINNED)
-			pp_importer_name_late_locked(e);
+			pp_importer_note_late_locked(e, &late);
 	spin_unlock_irq(&r->lock);
+	for (i = 0; i < late.count; i++)
+		pr_err_ratelimited("peerpin: %s still uses a dma-buf of an ended region; its driver must end DMA after "
+				   __stringify(invalidate_mappings) "()\n", late.device[i]);
 }
 
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline)

@@ -20,11 +20,11 @@
 #include <linux/err.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/stringify.h>
 #include "../../compat/compat.h"
 #include "../region/end.h"
 #include "export.h"
 #include "importer.h"
+#include "late.h"
 #include "map.h"
 #include "../region/region.h"
 
@@ -443,25 +443,17 @@ struct pp_import *pp_import_take_locked(struct pp_export *e)
 	return NULL;
 }
 
-static void importer_name_late(const struct pp_importer *importer)
-{
-	const struct device *dev = importer->attachment->dev;
-
-	pr_err_ratelimited("peerpin: %s (%s) still uses a dma-buf of an ended region; its driver must end DMA after "
-			   __stringify(invalidate_mappings) "()\n", dev_name(dev), dev_driver_string(dev));
-}
-
 /*
- * In state TELLING no importer was notified, so the log names all importers. In the other states an importer that never
- * had a mapping cannot have left a fence, so the log does not name it.
+ * In state TELLING no importer was notified, so all importers are noted. In the other states an importer that never
+ * had a mapping cannot have left a fence, so this importer is not noted.
  */
-void pp_importer_name_late_locked(struct pp_export *e)
+void pp_importer_note_late_locked(const struct pp_export *e, struct pp_late *late)
 {
 	const struct pp_importer *importer;
 
 	list_for_each_entry(importer, &e->importers, in_export)
 		if (e->told == PP_EXPORT_TELLING || importer->has_mapped)
-			importer_name_late(importer);
+			pp_late_note(late, importer->attachment->dev);
 }
 
 /* ---- debugfs and fdinfo -------------------------------------------------------------- */

@@ -10,6 +10,7 @@ struct dma_buf;
 struct dma_buf_attachment;
 struct pp_export;
 struct pp_import;
+struct pp_late;
 struct seq_file;
 struct sg_table;
 
@@ -47,8 +48,8 @@ bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
 /* is a mapping left that its revocable importer must undo after a notification? */
 bool pp_importer_any_must_unmap_locked(const struct pp_export *e);
 
-/* log the importers that may still use the memory of @e at the deadline */
-void pp_importer_name_late_locked(struct pp_export *e);
+/* note the devices of importers that may still use the memory of @e at the deadline */
+void pp_importer_note_late_locked(const struct pp_export *e, struct pp_late *late);
 
 /* return the number of mappings of @e; print the names of the mapped devices */
 unsigned int pp_import_count_locked(const struct pp_export *e);
