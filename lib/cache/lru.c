@@ -85,11 +85,24 @@ void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry 
 	pp_list_append(&lru->warm, pool, e);
 }
 
-/* Inserts @e behind the entries that were used no later. After STEPS steps the place is approximate. */
+/* Would the place of @e be far from the end of the list? The time counts misses, and a miss adds an entry. */
+static bool is_far_from_end(const struct pp_list *list, const struct pp_pool *pool, const struct pp_entry *e)
+{
+	return list->count > STEPS && pp_entry_at(pool, list->last)->queued - e->queued > STEPS;
+}
+
+/*
+ * Inserts @e behind the entries that were used no later. If that place is far from the end, @e goes to the end: each entry
+ * on the way may miss the processor's cache. After STEPS steps the place is approximate.
+ */
 static void insert_by_age(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e)
 {
 	uint32_t at = list->last, before = PP_NO_ENTRY, steps;
 
+	if (is_far_from_end(list, pool, e)) {
+		pp_list_append(list, pool, e);
+		return;
+	}
 	for (steps = STEPS; steps && at != PP_NO_ENTRY && is_after(pp_entry_at(pool, at)->queued, e->queued); steps--) {
 		before = at;
 		at = pp_entry_at(pool, at)->prev;
