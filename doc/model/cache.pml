@@ -7,7 +7,8 @@
  * Processes, each at any time: two threads that get and put, GETS times each, and also put entries that the other thread
  * got; a third thread that makes both entries COLD with one barrier, evicts them in the same round, in the next round or
  * not at all, and registers again in a free entry, EVICTIONS times; with INVALIDATE a fourth thread, which invalidates a
- * region once. More has too many states.
+ * region once. With FIRST the third thread also gets and puts what it registers, and there is one getter only. More has too
+ * many states.
  *
  * Properties, for every order of steps:
  *  1  A registration is undone once, and never while a user holds it.
@@ -21,22 +22,31 @@
  *
  * Simplifications, and why they hide nothing:
  *  - A getter has one word, so it needs "shared" as soon as it uses both entries.
- *  - A new registration is LIVE with no user: its first user is a getter like others.
+ *  - Without FIRST a new registration is LIVE with no user: its first user is a getter like others.
+ *  - The thread that ends a pin or unpin pushes the entry to a stack, and a holder of the lock does the rest (done.h). With
+ *    FIRST a process of its own does the rest, at any later time. Without FIRST the thread does it itself.
+ *  - The first user of a registration counts in the entry.
  *  - A key is a region, and the index has a word for each. The entry that a getter found there may be out of date by then.
  *  - Two getters pass an entry to each other without a modelled operation: a real program needs a lock or the like for it,
  *    and so has a barrier.
  */
 
 #define PINS 4
+#ifdef FIRST
+#define STAY 4	/* processes that do not end: init, the store buffers, the finisher */
+#else
+#define STAY 3
+#endif
 #define NONE 2
 
-mtype = { FREE, PENDING, LIVE, COLD, GONE, EVICTED, DEAD };
+mtype = { FREE, PENDING, ORPHAN, LIVE, COLD, GONE, EVICTED, DEAD };
 
 typedef entry {
 	mtype state;
 	byte key;
 	byte pin;
-	short shared
+	short shared;
+	bool done	/* its pin or unpin has ended */
 };
 
 /* the count of a getter, and its value that other threads see */
@@ -63,6 +73,7 @@ bool locked;
 byte handed[2];		/* an entry that this getter must put */
 bool has_got_all[2];
 bool ended[2];		/* this getter has ended */
+bool finishing;		/* the finisher examines a GONE entry */
 
 inline lock()
 {
@@ -128,22 +139,37 @@ inline unindex(e)
 	fi
 }
 
-/* of an EVICTED or DEAD entry; without the lock. An EVICTED entry stays in the index until then. */
-inline undo(e)
+/* What is left to do for an entry whose pin or unpin has ended */
+inline finish(e)
 {
-	d_step {
-		assert(pins[entries[e].pin].holders == 0);	/* nothing is undone while a user holds it */
-		assert(pins[entries[e].pin].undone == 0);	/* nothing is undone twice */
-		pins[entries[e].pin].undone++
-	};
-	atomic {
-		!locked ->
+	entries[e].done = false;
+	if
+	:: entries[e].state == PENDING -> entries[e].state = LIVE
+	:: entries[e].state == ORPHAN ->
+		locked = true;
+		finishing = true;
+		entries[e].state = GONE
+	:: else ->
 		if
 		:: entries[e].state == EVICTED -> unindex(e)
 		:: else
 		fi;
 		entries[e].state = FREE
-	}
+	fi
+}
+
+/* of an EVICTED or DEAD entry; without the lock */
+inline undo(e)
+{
+	d_step {
+		assert(pins[entries[e].pin].holders == 0);	/* nothing is undone while a user holds it */
+		assert(pins[entries[e].pin].undone == 0);	/* nothing is undone twice */
+		pins[entries[e].pin].undone++;
+		entries[e].done = true
+	};
+#ifndef FIRST
+	atomic { !locked -> finish(e) }
+#endif
 }
 
 /* With the lock held: moves the count of a thread that has ended into the entry. */
@@ -404,7 +430,34 @@ inline undo_picked(e)
 	fi
 }
 
-/* A miss */
+#ifdef FIRST
+/* By the first user of an entry, which may be PENDING or ORPHAN still */
+inline put_first(e)
+{
+	d_step {
+		pins[entries[e].pin].holders--;
+		entries[e].shared--
+	};
+	if
+	:: entries[e].state == GONE ->
+		did = false;
+		lock();
+		if
+		:: entries[e].state == GONE -> end_if_unused(e, n, did)
+		:: else
+		fi;
+		unlock();
+		if
+		:: did -> undo(e)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+#endif
+
+/* A miss; with FIRST also its put */
 inline add()
 {
 	atomic {
@@ -413,15 +466,67 @@ inline add()
 		k = (index[0] == NONE -> 0 : (index[1] == NONE -> 1 : NONE));
 		did = e != NONE && k != NONE;
 		if
-		:: did -> entries[e].state = PENDING
+		:: did ->
+			entries[e].state = PENDING;
+#ifdef FIRST
+			entries[e].key = k;
+			entries[e].pin = made;
+			made++;
+			index[k] = e
+#endif
 		:: else
 		fi
 	};
+#ifdef FIRST
+	if
+	:: did ->
+		d_step {
+			entries[e].shared++;
+			pins[entries[e].pin].holders++;
+			entries[e].done = true
+		};
+		put_first(e)
+	:: else
+	fi
+#else
 	if
 	:: did -> publish(e, k)
 	:: else
 	fi
+#endif
 }
+
+#ifdef FIRST
+proctype finisher()
+{
+	byte e;
+	short n, tally[2];
+	bool did;
+
+end:
+	do
+	:: atomic {
+			!locked && (entries[0].done || entries[1].done) ->
+			e = (entries[0].done -> 0 : 1);
+			finish(e)
+		};
+		if
+		:: finishing ->
+			membarrier();
+#ifndef NO_SWEEP
+			end_if_unused(e, n, did);
+#endif
+			unlock();
+			if
+			:: did -> undo(e)
+			:: else
+			fi
+		:: else
+		fi;
+		d_step { e = 0; n = 0; tally[0] = 0; tally[1] = 0; did = false; finishing = false }
+	od
+}
+#endif
 
 proctype evictor()
 {
@@ -464,7 +569,11 @@ proctype invalidator()
 	lock();
 	e = index[0];
 	if
-	:: e != NONE && entries[e].state != EVICTED ->
+	:: e != NONE && entries[e].state == PENDING ->
+		d_step { p = entries[e].pin; entries[e].state = ORPHAN; unindex(e) };
+		unlock();
+		pins[p].invalidated = true
+	:: e != NONE && entries[e].state != PENDING && entries[e].state != EVICTED ->
 		d_step { p = entries[e].pin; entries[e].state = GONE; unindex(e) };
 		membarrier();
 		end_if_unused(e, n, did);
@@ -480,8 +589,8 @@ proctype invalidator()
 
 inline check_end(e)
 {
-	left = entries[e].state == PENDING || entries[e].state == GONE || entries[e].state == EVICTED ||
-	       entries[e].state == DEAD;
+	left = entries[e].state == PENDING || entries[e].state == ORPHAN || entries[e].state == GONE ||
+	       entries[e].state == EVICTED || entries[e].state == DEAD;
 	assert(!left);	/* what has left the cache is undone in the end */
 	assert(entries[e].shared + (words[0].at == e -> words[0].users : 0) +
 	       (words[1].at == e -> words[1].users : 0) == 0)	/* nothing is counted in the end */
@@ -503,14 +612,20 @@ init {
 		publish(1, 1);
 		run store_buffer(0);
 		run store_buffer(1);
-		run getter(0);
+#ifdef FIRST
+		run finisher();
+		handed[1] = 0;
+		has_got_all[1] = true;
+#else
 		run getter(1);
+#endif
+		run getter(0);
 		run evictor();
 #ifdef INVALIDATE
 		run invalidator()
 #endif
 	};
-	_nr_pr == 3 && !words[0].buffered && !words[1].buffered;	/* the store buffers stay */
+	_nr_pr == STAY && !words[0].buffered && !words[1].buffered && !finishing && !entries[0].done && !entries[1].done;
 	check_end(0);
 	check_end(1)
 }

@@ -55,8 +55,8 @@ FENCES = ("full", "light", "heavy", "grace", "lock", "unlock")
 # what an order is called in the code; an access of the tests may be relaxed where the code has a plain access
 NAMES = {"memory_order_relaxed": "rlx", "memory_order_acquire": "acq", "memory_order_release": "rel",
          "memory_order_seq_cst": "sc", "smp_store_release": "rel", "smp_load_acquire": "acq", "READ_ONCE": "rlx",
-         "atomic_compare_exchange_strong(": "sc", "atomic_exchange(": "sc", "atomic_load(": "sc",
-         "atomic_store(": "rel"}
+         "atomic_compare_exchange_strong(": "sc", "atomic_compare_exchange_weak(": "sc",
+         "atomic_exchange(": "sc", "atomic_load(": "sc", "atomic_store(": "rel"}
 
 
 class Wrong(Exception):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cache.h"
+#include "done.h"
 #include "overlaps.h"
 #include "room.h"
 
@@ -70,8 +71,16 @@ void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	if (!atomic_exchange(&c->left, false))
 		return;
+	pp_done_all(c);
 	doom_all_unused(c, doomed);
 	pp_cache_trim(c, doomed);
+}
+
+void pp_cache_lock(struct pp_cache *c)
+{
+	pthread_mutex_lock(&c->lock);
+	if (atomic_load_explicit(&c->done, memory_order_relaxed) != PP_NO_ENTRY)
+		pp_done_all(c);
 }
 
 /* The threads wake after the unlock, because the first thing that each does is to lock. */
@@ -108,9 +117,13 @@ static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
 
 void pp_cache_tidy(struct pp_cache *c)
 {
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+
 	atomic_store(&c->left, true);
-	if (!pthread_mutex_trylock(&c->lock))
-		pp_cache_unlock(c, NULL);
+	if (pthread_mutex_trylock(&c->lock))
+		return;
+	pp_cache_sweep(c, &doomed);
+	pp_cache_unlock(c, &doomed);
 }
 
 /*
@@ -264,20 +277,12 @@ __thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec"
 
 /* ---- the end ------------------------------------------------------------------------ */
 
-static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
+static void unpin_one(struct pp_cache *c, struct pp_entry *e)
 {
 	pp_cache_callbacks++;
 	c->ops.unpin(c->arg, e->pub.reg);
 	pp_cache_callbacks--;
-	pthread_mutex_lock(&c->lock);
-	c->stats.unpins++;
-	if (pp_entry_state(e) == PP_EVICTED)
-		pp_index_remove(&c->index, &c->pool, e);
-	pp_list_remove(&c->leaving, &c->pool, e);
-	pp_cache_changed(c, e);
-	pp_room_leave(c, e->pub.length);
-	pp_pool_give(&c->pool, e);
-	unlock(c, doomed);
+	pp_done_unpin(c, e);
 }
 
 static void unpin_all(struct pp_cache *c, struct pp_doomed *doomed)
@@ -287,7 +292,7 @@ static void unpin_all(struct pp_cache *c, struct pp_doomed *doomed)
 
 		doomed->first = e->link;
 		doomed->count--;
-		unpin_one(c, e, doomed);
+		unpin_one(c, e);
 	}
 }
 
@@ -304,14 +309,16 @@ void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed)
 
 void pp_cache_changed(struct pp_cache *c, struct pp_entry *e)
 {
-	pp_waiters_end_of_entry(&c->waiters, pp_entry_index(&c->pool, e));
+	if (__builtin_expect(atomic_load_explicit(&c->waiters.count, memory_order_relaxed), 0))
+		pp_waiters_end_of_entry(&c->waiters, pp_entry_index(&c->pool, e));
 }
 
 void pp_cache_sleep(struct pp_cache *c, struct pp_waiter *w)
 {
+	pp_done_all(c);	/* after the count of waiters: see pp_done_unpin() */
 	pp_cache_unlock(c, NULL);
 	pp_waiter_sleep(w);
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 }
 
 void pp_cache_wait(struct pp_cache *c, struct pp_entry *e)
@@ -344,7 +351,7 @@ void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uin
 
 	if (pp_cache_callbacks)
 		return;
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	while ((e = leaving(c, range, by)))
 		pp_cache_wait(c, e);
 	pp_cache_unlock(c, NULL);

@@ -32,6 +32,8 @@ struct pp_refusal {
  * @clock: time that readers stamp entries with; ticks at each miss
  * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
  * @left: pp_cache_tidy() was called and could not take the lock
+ * @done: index of the first entry of a stack of entries whose pin or unpin has ended (done.h), or PP_NO_ENTRY. Any thread adds
+ *	an entry; the holder of @lock takes all
  * @lock: protects the fields below, and all fields above from changes by other writers
  * @waiters: threads that wait; they have dropped @lock
  * @is_going: pp_hook_is_going() if the hook reports frees to this cache, else NULL
@@ -43,7 +45,7 @@ struct pp_refusal {
  * @doom: number of entries that ever came into @leaving
  * @hits: hits of threads without words of their own (reader.h)
  * @swept: index of the entry that a miss checked last (regcache.c)
- * @pins_are_short: the pin that was timed last took less than SHORT_PIN_NS (miss.c)
+ * @pins_are_short: the pin that was timed last took less than PP_SHORT_PIN_NS
  * @published: NULL, or statistics that other processes read
  * @told: value of @stats at the last update of @published
  * @pinned: number of registrations that exist or are being made; 0 without max_entries. @pinned_bytes: their bytes; 0
@@ -79,10 +81,13 @@ struct pp_cache {
 	struct pp_published *published;
 	struct pp_cache_stats told;
 	alignas(64) _Atomic uint64_t pinned;
+	_Atomic uint32_t done;
 	_Atomic uint64_t pinned_bytes;
 };
 
 _Static_assert(offsetof(struct pp_cache, index.use) == 64, "what a hit reads is in one cache line");
+
+enum { PP_SHORT_PIN_NS = 4096 };	/* a pin that takes less is short */
 
 /** struct pp_doomed - EVICTED and DEAD entries that the calling thread has to unpin: @count of them */
 struct pp_doomed {
@@ -109,6 +114,14 @@ static inline void pp_cache_tick(struct pp_cache *c)
 	atomic_store_explicit(&c->clock, now, memory_order_relaxed);
 	if (__builtin_expect(!(now % PP_LRU_SPAN), 0))
 		pp_lru_age(&c->lru, &c->pool, now);
+}
+
+/* A load and a store, because a read-modify-write of an atomic costs several nanoseconds. */
+static inline void pp_cache_count_pending(struct pp_cache *c, int by)
+{
+	unsigned int now = atomic_load_explicit(&c->pending, memory_order_relaxed);
+
+	atomic_store_explicit(&c->pending, now + by, memory_order_relaxed);
 }
 
 /* An entry counts against the budget from before its pin until it is DEAD. */
@@ -142,6 +155,9 @@ void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed);
 
 /* Bytes of entries that are in use or being pinned. Slow: looks at each entry. */
 uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
+
+/* Lock, and finish the entries in @done. */
+void pp_cache_lock(struct pp_cache *c);
 
 /*
  * Unlock, do the work that readers left (@left), then unpin @doomed (NULL: none).

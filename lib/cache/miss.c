@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include "done.h"
 #include "miss.h"
 #include "overlaps.h"
 #include "room.h"
@@ -29,14 +30,8 @@ struct want {
 	unsigned int counts;
 };
 
-/*
- * Two readings of the clock take about 50 ns. A pin that takes less than SHORT_PIN_NS is timed one time
- * in SHORT_PINS.
- */
-enum {
-	SHORT_PIN_NS = 4096,
-	SHORT_PINS = 16,
-};
+/* Two readings of the clock take about 50 ns. So a short pin is timed one time in SHORT_PINS. */
+enum { SHORT_PINS = 16 };
 
 static int grow(struct pp_cache *c, struct want *w)
 {
@@ -117,7 +112,7 @@ bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
 
 	if (!(c->ops.grow || c->ops.valid) || !atomic_load_explicit(&c->pending, memory_order_relaxed))
 		return false;
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	pending = look_around(c, range, range).pending;
 	if (pending)
 		pp_cache_wait(c, pending);
@@ -175,14 +170,6 @@ static void prepare(struct pp_cache *c, struct want *w)
 	w->timed |= w->counts;
 }
 
-/* Under @lock. A load and a store, because a read-modify-write of an atomic costs several nanoseconds. */
-static void count_pending(struct pp_cache *c, int by)
-{
-	unsigned int now = atomic_load_explicit(&c->pending, memory_order_relaxed);
-
-	atomic_store_explicit(&c->pending, now + by, memory_order_relaxed);
-}
-
 static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	int ret;
@@ -201,7 +188,7 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	if (c->is_going && c->is_going(e->pub.addr, e->pub.length))
 		pp_cache_forget(c, e, doomed);
 	pp_cache_count(c, e);
-	count_pending(c, 1);
+	pp_cache_count_pending(c, 1);
 	c->stats.misses++;
 	pp_cache_trim(c, doomed);
 	prepare(c, w);
@@ -243,7 +230,7 @@ static int claim_once(struct pp_cache *c, struct want *w, struct pp_entry **e)
 	struct pp_doomed doomed = PP_NONE_DOOMED;
 	int ret;
 
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	ret = claim(c, w, e, &doomed);
 	pp_cache_unlock(c, &doomed);
 	return ret;
@@ -258,13 +245,6 @@ static int claim_with_room(struct pp_cache *c, struct want *w, struct pp_entry *
 	if (ret == -ENOMEM && pp_room_make(c, &search))
 		ret = claim_once(c, w, e);
 	return ret;
-}
-
-static unsigned int histogram_bucket(uint64_t ns)
-{
-	unsigned int i = ns ? 63 - __builtin_clzll(ns) : 0;
-
-	return i < PP_CACHE_HISTOGRAM ? i : PP_CACHE_HISTOGRAM - 1;
 }
 
 static bool lacks_room(int ret)
@@ -299,7 +279,7 @@ static bool replace_early(struct pp_cache *c, struct pp_entry *e)
 	struct pp_range range = pp_entry_range(e);
 	bool any;
 
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	pp_cache_forget_range(c, &range, e, &doomed);
 	any = doomed.first != PP_NO_ENTRY;
 	pp_cache_unlock(c, &doomed);
@@ -341,7 +321,7 @@ static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 {
 	int ret = 0;
 
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	if (w->whole && lacks_room(why_not))
 		pp_room_refused(c, e->pub.length);
 	pp_cache_discount(c, e);
@@ -370,60 +350,49 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	return pin_evicting(c, e, w, work, why);
 }
 
-/* A pending entry was pinned, or its pin failed. @lock is held. */
-static void settled(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
+/* The pin succeeded at the first attempt, and replaces no entry. */
+static bool is_plain(const struct want *w, const struct pp_cache_work *work)
 {
-	count_pending(c, -1);
-	c->stats.pins += work->pins;
-	c->stats.pin_ns += w->counts * work->pin_ns;
-	if (work->pins)
-		c->stats.pin_histogram[histogram_bucket(work->pin_ns)] += w->counts;
-	if (w->counts)
-		c->pins_are_short = work->pin_ns < SHORT_PIN_NS;
-	pp_cache_changed(c, e);
+	return w->alone && work->pins == 1 && work->pin_ns <= UINT32_MAX;
 }
 
-/* The caller of get becomes the first user; the replaced entries are forgotten. */
-static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, struct pp_doomed *doomed)
-{
-	struct pp_range range = pp_entry_range(e);
-
-	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
-	if (pp_entry_state(e) == PP_ORPHAN) {
-		pp_cache_set_gone(c, e);
-		/* a reader that counted in vain finds GONE at its put, or the last put does not see that count */
-		pp_fence_heavy(&c->readers);
-		return;
-	}
-	if (!w->alone)
-		pp_cache_forget_range(c, &range, e, doomed);
-	atomic_store_explicit(&e->stamp, pp_cache_now(c), memory_order_relaxed);
-	pp_lru_add(&c->lru, &c->pool, e);
-	pp_entry_set_state(e, PP_LIVE);
-}
-
-static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w,
-		   const struct pp_cache_work *work)
+/* The new entry replaces the entries that overlap it. */
+static void replace(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
+	struct pp_range range = pp_entry_range(e);
 
-	if (c->ops.word)
-		e->word = c->ops.word(c->arg, e->pub.reg, &e->value);
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	if (w->whole)
 		pp_room_granted(c, e->pub.length);
-	enter(c, e, w, &doomed);
-	settled(c, e, w, work);
+	if (pp_entry_state(e) == PP_PENDING)
+		pp_cache_forget_range(c, &range, e, &doomed);
+	pp_done_count(c, work->pins, work->pin_ns, w->counts);
+	pp_done_enter(c, e);
+	pp_done_pending(c, e);
 	pp_cache_unlock(c, &doomed);
+}
+
+/* The caller of get becomes the first user. */
+static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
+{
+	if (c->ops.word)
+		e->word = c->ops.word(c->arg, e->pub.reg, &e->value);
+	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
+	if (is_plain(w, work))
+		pp_done_pin(c, e, (struct pp_pinned){ work->pin_ns, w->counts, w->whole });
+	else
+		replace(c, e, w, work);
 }
 
 static void give_up(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
 {
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	if (pp_entry_is_indexed(e))
 		pp_index_remove(&c->index, &c->pool, e);
 	pp_cache_discount(c, e);
-	settled(c, e, w, work);
+	pp_done_count(c, work->pins, work->pin_ns, w->counts);
+	pp_done_pending(c, e);
 	pp_room_leave(c, e->pub.length);
 	pp_pool_give(&c->pool, e);
 	pp_cache_unlock(c, NULL);

@@ -24,9 +24,17 @@
  * I3 From LIVE until FREE an entry's range and registration do not change. Its memory
  *    is never used for anything else while the cache exists.
  * I4 One thread makes an entry EVICTED or DEAD (it holds the mutex), and that thread
- *    alone unpins it. Until then no miss registers the range of an EVICTED entry again.
+ *    alone unpins it. Until the entry is FREE no miss registers the range of an EVICTED
+ *    entry again.
  * I5 A thread becomes a user of an entry in one way only: it counts its
- *    reference, then finds the entry LIVE or makes it LIVE.
+ *    reference, then finds the entry LIVE or makes it LIVE. The exception is the
+ *    thread that pins: it counts its reference before the entry leaves PENDING or
+ *    ORPHAN, and may put it before, too.
+ *
+ * The end of a callback. The thread that has called pin or unpin does not wait for the
+ * mutex to change the state: while that thread slept, all misses of this range would
+ * wait for it. It pushes the entry to a stack (@done), and the thread that holds the
+ * mutex, or takes it next, changes the state (done.h).
  *
  * References. The number of users is the sum of the words of all threads and of
  * one word in the entry; no part of the sum means anything alone. A writer that
@@ -118,7 +126,8 @@
  * Progress. A put, and a get that hits, are wait-free: the number of steps of a get
  * is bounded by the number of entries that cover the address. A miss waits for the
  * mutex, for pending registrations and evicted entries that overlap its range and,
- * if the budget requires it, for unpins. A pin or unpin in progress waits for no user of the cache.
+ * if the budget requires it, for unpins. A pin or unpin in progress waits for no user of the cache,
+ * and after it no thread waits for the mutex, unless the new entry replaces others or the pin has failed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -335,7 +344,7 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
 
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
 	if (is_listed(e)) {
 		c->stats.revocations++;
@@ -354,7 +363,7 @@ static unsigned int pick(struct pp_cache *c, struct pp_reader *r, struct pp_entr
 {
 	unsigned int i, n = 0;
 
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	for (i = 0; i < SWEPT && i < c->pool.ever - PP_FIRST_ENTRY; i++) {
 		struct pp_entry *e;
 
@@ -594,7 +603,7 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 		return;
 	if (range.end < range.start)
 		range.end = UINT64_MAX;
-	pthread_mutex_lock(&cache->lock);
+	pp_cache_lock(cache);
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
 	/* also unpin entries that were GONE before: their last user may have failed to take the lock */
 	pp_cache_sweep(cache, &doomed);
@@ -614,7 +623,7 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 
 	if (foreign(cache))
 		return;
-	pthread_mutex_lock(&cache->lock);
+	pp_cache_lock(cache);
 	pp_cache_evict_all(cache, &doomed);
 	/* force a sweep: at the end of the cache no later call unpins the unused GONE entries */
 	atomic_store(&cache->left, true);
@@ -633,7 +642,7 @@ PP_PUBLIC void pp_cache_stats(struct pp_cache *cache,
 	*out = (struct pp_cache_stats){ 0 };
 	if (foreign(cache))
 		return;
-	pthread_mutex_lock(&cache->lock);
+	pp_cache_lock(cache);
 	*out = cache->stats;
 	pp_cache_unlock(cache, NULL);
 	out->hits = pp_readers_hits(&cache->readers) + atomic_load_explicit(&cache->hits, memory_order_relaxed);

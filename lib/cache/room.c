@@ -21,7 +21,7 @@ static bool has_limits(const struct pp_cache *c)
 }
 
 /* A count without a limit has no reader and stays 0: threads that miss would contend for it by atomic operations. */
-static void give_back(struct pp_cache *c, unsigned int entries, uint64_t bytes)
+static void give(struct pp_cache *c, unsigned int entries, uint64_t bytes)
 {
 	if (c->attr.max_entries)
 		atomic_fetch_sub(&c->pinned, entries);
@@ -43,7 +43,7 @@ static bool take(struct pp_cache *c, uint64_t length)
 }
 
 /*
- * Before give_back() another thread may find no room because of this attempt. That thread waits for an unpin in
+ * Before give() another thread may find no room because of this attempt. That thread waits for an unpin in
  * progress, if there is one, and tries again at the end of each unpin.
  */
 static bool take_if_free(struct pp_cache *c, uint64_t length)
@@ -51,7 +51,7 @@ static bool take_if_free(struct pp_cache *c, uint64_t length)
 	bool free = take(c, length);
 
 	if (!free)
-		give_back(c, 1, length);
+		give(c, 1, length);
 	return free;
 }
 
@@ -81,12 +81,10 @@ static bool is_over(struct pp_cache *c, const struct pp_waiter *w)
 }
 
 /* The first waiter waits for the fewest unpins. */
-static void leave(struct pp_cache *c, unsigned int entries, uint64_t bytes)
+void pp_room_end_waits(struct pp_cache *c)
 {
 	struct pp_waiter **at = &c->waiters.for_room;
 
-	if (has_limits(c))
-		give_back(c, entries, bytes);
 	while (*at) {
 		if (is_over(c, *at))
 			pp_waiters_end(&c->waiters, at);
@@ -97,21 +95,28 @@ static void leave(struct pp_cache *c, unsigned int entries, uint64_t bytes)
 	}
 }
 
+void pp_room_give_back(struct pp_cache *c, uint64_t length)
+{
+	give(c, 1, length);
+}
+
 void pp_room_leave(struct pp_cache *c, uint64_t length)
 {
-	leave(c, 1, length);
+	give(c, 1, length);
+	pp_room_end_waits(c);
 }
 
 void pp_room_narrowed(struct pp_cache *c, uint64_t bytes)
 {
-	leave(c, 0, bytes);
+	give(c, 0, bytes);
+	pp_room_end_waits(c);
 }
 
 void pp_room_enter(struct pp_cache *c, uint64_t length)
 {
 	if (!has_limits(c) || take_if_free(c, length))
 		return;
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	await_leaving(c, length);
 	pp_cache_unlock(c, NULL);
 }
@@ -120,7 +125,7 @@ void pp_room_enter(struct pp_cache *c, uint64_t length)
 
 void pp_room_attempt(struct pp_cache *c, struct pp_search *s)
 {
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	s->unpins = c->stats.unpins;
 	pp_cache_unlock(c, NULL);
 }
@@ -151,7 +156,7 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s)
 	struct pp_doomed doomed = PP_NONE_DOOMED;
 	bool room;
 
-	pthread_mutex_lock(&c->lock);
+	pp_cache_lock(c);
 	room = search(c, s, &doomed);
 	pp_cache_unlock(c, &doomed);
 	return room;

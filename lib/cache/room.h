@@ -23,7 +23,7 @@ struct pp_search {
 	bool last;
 };
 
-/* The first three functions are called without the cache's @lock, the others with it held. */
+/* The first four functions are called without the cache's @lock, the others with it held. */
 
 /* Call it before each attempt but the first; before the first attempt the caller sets @unpins. */
 void pp_room_attempt(struct pp_cache *c, struct pp_search *s);
@@ -37,7 +37,13 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s);
  */
 void pp_room_enter(struct pp_cache *c, uint64_t length);
 
-/* An unpin has ended, or a pin has failed; or a pin becomes smaller by @bytes. Ends the waits for this room. */
+/* An unpin has ended: gives its room back. pp_room_end_waits() follows. */
+void pp_room_give_back(struct pp_cache *c, uint64_t length);
+
+/* End the waits for room that is free now. */
+void pp_room_end_waits(struct pp_cache *c);
+
+/* A pin has failed, or becomes smaller by @bytes. Gives the room back and ends the waits for it. */
 void pp_room_leave(struct pp_cache *c, uint64_t length);
 void pp_room_narrowed(struct pp_cache *c, uint64_t bytes);
 

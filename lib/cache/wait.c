@@ -21,6 +21,7 @@ void pp_waiters_add_of_entry(struct pp_waiters *all, struct pp_waiter *w)
 
 	w->next = *to;
 	*to = w;
+	atomic_fetch_add_explicit(&all->count, 1, memory_order_relaxed);
 }
 
 void pp_waiters_add_for_room(struct pp_waiters *all, struct pp_waiter *w)
@@ -28,6 +29,7 @@ void pp_waiters_add_for_room(struct pp_waiters *all, struct pp_waiter *w)
 	w->next = NULL;
 	*all->room_end = w;
 	all->room_end = &w->next;
+	atomic_fetch_add_explicit(&all->count, 1, memory_order_relaxed);
 }
 
 void pp_waiters_end(struct pp_waiters *all, struct pp_waiter **at)
@@ -39,6 +41,7 @@ void pp_waiters_end(struct pp_waiters *all, struct pp_waiter **at)
 		all->room_end = at;
 	w->next = all->woken;
 	all->woken = w;
+	atomic_fetch_sub_explicit(&all->count, 1, memory_order_relaxed);
 }
 
 void pp_waiters_end_of_entry(struct pp_waiters *all, uint32_t index)

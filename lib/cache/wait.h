@@ -31,12 +31,14 @@ struct pp_waiter {
  * @of_entries: waiters for entries, in lists by the last bits of the index
  * @for_room: waiters for room, in the order of @number; @room_end: the NULL pointer at their end
  * @woken: waiters to wake when the lock is dropped
+ * @count: number of waiters in @of_entries and @for_room; also read without the lock
  */
 struct pp_waiters {
 	struct pp_waiter *of_entries[PP_WAIT_HEADS];
 	struct pp_waiter *for_room;
 	struct pp_waiter **room_end;
 	struct pp_waiter *woken;
+	_Atomic uint32_t count;
 };
 
 void pp_waiters_init(struct pp_waiters *all);

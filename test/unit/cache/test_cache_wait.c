@@ -312,6 +312,103 @@ static void unpin_may_call_invalidate(void **state)
 	assert_int_equal(atomic_load(&unpins), 4);
 }
 
+/* ---- pins and unpins that end while another thread holds the lock -------------------------- */
+
+static void *touch_slow(void *arg)
+{
+	return touch(slow) ? arg : NULL;
+}
+
+/* Get and put region @n, whose pin ends while this thread holds the lock. @meanwhile: called before the pin ends, or NULL */
+static void pin_ends_under_lock(int n, void (*meanwhile)(void))
+{
+	pthread_t pinner;
+
+	slow = n;
+	assert_int_equal(pthread_create(&pinner, NULL, touch_slow, &slow), 0);
+	sem_wait(&reached);
+	if (meanwhile)
+		meanwhile();
+	pp_cache_lock(cache);
+	sem_post(&gate);
+	assert_ptr_equal(result_of(pinner), &slow);
+	pp_cache_unlock(cache, NULL);
+}
+
+static void get_does_not_wait_for_lock_after_pin(void **state)
+{
+	(void)state;
+	cache = make(0, 0);
+	pin_ends_under_lock(7, NULL);
+	assert_int_equal(pp_entry_state(first_entry()), PP_LIVE);
+	assert_true(touch(7));
+	assert_int_equal(stats().hits, 1);
+	assert_int_equal(stats().pins, 1);
+}
+
+/* Leaves the lock held. */
+static void unpin_ends_under_lock(void)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_at_gate };
+	pthread_t flusher;
+
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	touch_all(0, 1);
+	assert_int_equal(pthread_create(&flusher, NULL, flush, NULL), 0);
+	sem_wait(&reached);
+	pp_cache_lock(cache);
+	sem_post(&gate);
+	assert_null(result_of(flusher));
+}
+
+static void unpin_does_not_wait_for_lock(void **state)
+{
+	(void)state;
+	unpin_ends_under_lock();
+	pp_cache_unlock(cache, NULL);
+	assert_int_equal(stats().unpins, 1);
+	assert_int_equal(pp_entry_state(first_entry()), PP_FREE);
+}
+
+static void wait_for_ended_unpin_ends(void **state)
+{
+	(void)state;
+	unpin_ends_under_lock();
+	pp_cache_wait(cache, first_entry());
+	pp_cache_unlock(cache, NULL);
+	assert_int_equal(stats().unpins, 1);
+}
+
+static void forget_7(void)
+{
+	pp_cache_invalidate(cache, region(7), REGION);
+}
+
+/* The region is put before it becomes GONE. */
+static void region_forgotten_during_pin_is_unpinned(void **state)
+{
+	(void)state;
+	cache = make(0, 0);
+	pin_ends_under_lock(7, forget_7);
+	assert_int_equal(atomic_load(&unpins), 1);
+}
+
+static void hold_0(void)
+{
+	assert_int_equal(pp_cache_get(cache, region(0), REGION, &held, NULL), 0);
+}
+
+/* Region 7 is put before it becomes LIVE, so only the unlock can evict it. */
+static void budget_holds_after_pin(void **state)
+{
+	(void)state;
+	cache = make(1, 0);
+	pin_ends_under_lock(7, hold_0);
+	assert_int_equal(atomic_load(&pinned[7]), 0);
+	assert_int_equal(stats().entries, 1);
+	pp_cache_put(cache, held);
+}
+
 #define TEST_HERE(f) cmocka_unit_test_setup_teardown(f, setup_here, teardown)
 
 int main(void)
@@ -325,6 +422,11 @@ int main(void)
 		TEST_HERE(invalidate_waits_for_other_unpin),
 		TEST_HERE(invalidate_unpins_replaced_region),
 		TEST_HERE(unpin_may_call_invalidate),
+		TEST_HERE(get_does_not_wait_for_lock_after_pin),
+		TEST_HERE(unpin_does_not_wait_for_lock),
+		TEST_HERE(wait_for_ended_unpin_ends),
+		TEST_HERE(region_forgotten_during_pin_is_unpinned),
+		TEST_HERE(budget_holds_after_pin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
