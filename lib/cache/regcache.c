@@ -470,19 +470,34 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 	return get_after(cache, addr, length, LOOK_NOT_YET, NULL, out, work, why);
 }
 
+static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t length)
+{
+	return pp_entry_state(e) == PP_LIVE && covers(e, addr, length) && e->word && word_is_good(e);
+}
+
 /* ---- the usual hit ----------------------------------------------------------------------- */
 
-/* @unwanted: NULL, or an entry whose reference is to be dropped */
+static int hit_by(struct pp_cache *c, struct pp_entry *e, const struct pp_cache_entry **out)
+{
+	touch(c, e);
+	count_hit(c, pp_reader_here(&c->readers));
+	*out = &e->pub;
+	return 0;
+}
+
+/* @first: NULL, or an entry that is no usual hit, with a reference of ours. If the entry is COLD, it may become a hit. */
 static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr, uint64_t length,
 					       const struct pp_cache_entry **out, struct pp_why *why,
-					       struct pp_entry *unwanted)
+					       struct pp_entry *first)
 {
 	struct pp_reader *r = NULL;
 	struct pp_entry *e = NULL;
 	enum look found = LOOK_NOT_YET;
 
-	if (unwanted)
-		leave(c, pp_reader_here(&c->readers), unwanted);
+	if (first && is_there(first) && is_usual_hit(first, addr, length))
+		return hit_by(c, first, out);
+	if (first)
+		leave(c, pp_reader_here(&c->readers), first);
 	if (!foreign(c) && length) {
 		r = pp_reader_here(&c->readers);
 		found = look_up(c, r, addr, length, &e);
@@ -535,11 +550,6 @@ static inline uint32_t first_in_line(struct pp_cache *c, uint64_t addr)
 		return PP_NO_ENTRY;
 	match = pp_line_match(l, unit);
 	return __builtin_expect(match != 0, 1) ? pp_line_entry(l, match) : PP_NO_ENTRY;
-}
-
-static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t length)
-{
-	return pp_entry_state(e) == PP_LIVE && covers(e, addr, length) && e->word && word_is_good(e);
 }
 
 /* Keeps the time of a hit independent of the code that the linker puts before the function. */
