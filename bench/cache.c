@@ -295,7 +295,7 @@ CASE(misses_by_number_of_threads)
 		crowd_misses(counts[i], &ranges, HOT / 2 + 12, &our[i], &tree[i]);
 		snprintf(of, sizeof(of), "512 of 1,000 fit, %u thread%s", counts[i], counts[i] > 1 ? "s" : "");
 		CLAIM(.what = "cache, get", .of = of, .ours = our[i].ns, .beside = baseline_tree.name,
-		      .theirs = tree[i].ns, .times = counts[i] < 64 ? 5 : 2);
+		      .theirs = tree[i].ns, .times = 2);
 	}
 	ranges_free(&ranges);
 	figure(&f);

@@ -75,20 +75,28 @@ static void end(struct member *members, unsigned int threads, struct round *r)
 	pthread_barrier_destroy(&r->end);
 }
 
-static uint64_t switches(void)
+static uint64_t us(struct timeval t)
+{
+	return t.tv_sec * 1000000ull + t.tv_usec;
+}
+
+/* Context switches, and CPU time in us, of the process so far */
+static void usage(uint64_t *switches, uint64_t *cpu)
 {
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return u.ru_nvcsw + u.ru_nivcsw;
+	*switches = u.ru_nvcsw + u.ru_nivcsw;
+	*cpu = us(u.ru_utime) + us(u.ru_stime);
 }
 
-/* In ps and thousandths, an operation */
-static void run(struct round *r, unsigned int threads, uint64_t *ps, uint64_t *milli)
+/* An operation takes @ps of time and @cpu ps of CPU time, and makes @milli thousandths of a context switch. */
+static void run(struct round *r, unsigned int threads, uint64_t *ps, uint64_t *cpu, uint64_t *milli)
 {
 	static struct member members[CROWD];
-	uint64_t began = UINT64_MAX, ended = 0, before = switches();
+	uint64_t began = UINT64_MAX, ended = 0, switches, switches_before, cpu_before;
 
+	usage(&switches_before, &cpu_before);
 	r->each = OPERATIONS / threads;
 	begin(members, threads, miss, r);
 	pthread_barrier_wait(&r->end);
@@ -98,7 +106,9 @@ static void run(struct round *r, unsigned int threads, uint64_t *ps, uint64_t *m
 		ended = members[i].ended > ended ? members[i].ended : ended;
 	}
 	*ps = (ended - began) * 1000 / OPERATIONS;
-	*milli = (switches() - before) * 1000 / OPERATIONS;
+	usage(&switches, cpu);
+	*cpu = (*cpu - cpu_before) * 1000000 / OPERATIONS;
+	*milli = (switches - switches_before) * 1000 / OPERATIONS;
 }
 
 void crowd_misses(unsigned int threads, const struct ranges *ranges, unsigned int limit, struct crowd *of_ours,
@@ -106,7 +116,7 @@ void crowd_misses(unsigned int threads, const struct ranges *ranges, unsigned in
 {
 	const struct contender *const both[] = { &ours, &baseline_tree };
 	struct crowd *const out[] = { of_ours, of_tree };
-	uint64_t ps[2][ROUNDS], milli[2][ROUNDS];
+	uint64_t ps[2][ROUNDS], cpu[2][ROUNDS], milli[2][ROUNDS];
 	struct round r[2];
 
 	team_size();	/* before members move */
@@ -114,12 +124,13 @@ void crowd_misses(unsigned int threads, const struct ranges *ranges, unsigned in
 		r[i] = (struct round){ .c = both[i], .cache = both[i]->make(ranges->count, limit), .ranges = ranges };
 	for (unsigned int round = 0; round < ROUNDS; round++)
 		for (unsigned int i = 0; i < 2; i++)
-			run(&r[i], threads, &ps[i][round], &milli[i][round]);
+			run(&r[i], threads, &ps[i][round], &cpu[i][round], &milli[i][round]);
 	for (unsigned int i = 0; i < 2; i++) {
 		out[i]->ns = bench_median(ps[i], ROUNDS) / 1e3;
 		out[i]->switches = bench_median(milli[i], ROUNDS) / 1e3;
-		printf("%u threads, %u ranges, limit %u: %s %.1f ns, %.3f context switches an operation\n", threads,
-		       ranges->count, limit, both[i]->name, out[i]->ns, out[i]->switches);
+		printf("%u threads, %u ranges, limit %u: %s %.1f ns, %.1f ns of CPU time, %.3f context switches an operation\n",
+		       threads, ranges->count, limit, both[i]->name, out[i]->ns, bench_median(cpu[i], ROUNDS) / 1e3,
+		       out[i]->switches);
 		both[i]->drop(r[i].cache);
 	}
 }
