@@ -277,12 +277,16 @@ __thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec"
 
 /* ---- the end ------------------------------------------------------------------------ */
 
-static void unpin_one(struct pp_cache *c, struct pp_entry *e)
+/* What the sweep dooms joins @doomed, because a call of pp_cache_tidy() here would recurse. */
+static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	pp_cache_callbacks++;
 	c->ops.unpin(c->arg, e->pub.reg);
 	pp_cache_callbacks--;
-	pp_done_unpin(c, e);
+	if (pp_done_unpin(c, e)) {
+		atomic_store(&c->left, true);
+		sweep_left(c, doomed);
+	}
 }
 
 static void unpin_all(struct pp_cache *c, struct pp_doomed *doomed)
@@ -292,7 +296,7 @@ static void unpin_all(struct pp_cache *c, struct pp_doomed *doomed)
 
 		doomed->first = e->link;
 		doomed->count--;
-		unpin_one(c, e);
+		unpin_one(c, e, doomed);
 	}
 }
 

@@ -119,11 +119,10 @@ void pp_done_pin(struct pp_cache *c, struct pp_entry *e, struct pp_pinned pinned
 	pp_cache_unlock(c, NULL);
 }
 
-void pp_done_unpin(struct pp_cache *c, struct pp_entry *e)
+bool pp_done_unpin(struct pp_cache *c, struct pp_entry *e)
 {
 	pp_room_give_back(c, e->pub.length);
 	push(c, e);
 	/* A waiter is counted, then takes the stack (seq_cst): it finds the entry there, or push() found the stack that it left. */
-	if (__builtin_expect(atomic_load_explicit(&c->waiters.count, memory_order_relaxed), 0))
-		pp_cache_tidy(c);
+	return __builtin_expect(atomic_load_explicit(&c->waiters.count, memory_order_relaxed), 0);
 }

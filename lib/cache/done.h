@@ -29,8 +29,11 @@ struct pp_pinned {
  */
 void pp_done_pin(struct pp_cache *c, struct pp_entry *e, struct pp_pinned pinned);
 
-/* The unpin of an EVICTED or DEAD entry has ended. The entry becomes FREE the next time that a thread takes the lock. */
-void pp_done_unpin(struct pp_cache *c, struct pp_entry *e);
+/*
+ * The unpin of an EVICTED or DEAD entry has ended. The entry becomes FREE the next time that a thread takes the lock.
+ * Returns true if threads wait: then the caller sweeps, because no other thread may take the lock.
+ */
+bool pp_done_unpin(struct pp_cache *c, struct pp_entry *e);
 
 /* Do the rest for all entries of the stack. */
 void pp_done_all(struct pp_cache *c);
