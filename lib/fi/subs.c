@@ -20,11 +20,6 @@ static const uint64_t REMOVED = 1;
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-static uint64_t hash(uint64_t start, uint64_t length)
-{
-	return (start + length) * 0x9e3779b97f4a7c15ull >> 32;
-}
-
 static uint64_t start_of(const struct pp_sub *sub)
 {
 	return atomic_load_explicit(&sub->start, memory_order_acquire);
@@ -40,31 +35,19 @@ static struct pp_range range_of(const struct pp_sub *sub)
 	return (struct pp_range){ start_of(sub), start_of(sub) + sub->length };
 }
 
-static inline __attribute__((always_inline)) struct pp_sub *find(const struct pp_subs *s, uint64_t start, uint64_t length)
+static struct pp_sub *find(const struct pp_subs *s, uint64_t start, uint64_t length)
 {
-	uint64_t at = hash(start, length), found;
-	struct pp_sub *sub;
-
-	if (start <= REMOVED)
-		return NULL;
-	for (;; at++) {
-		sub = &s->table[at & (s->size - 1)];
-		found = start_of(sub);
-		if (found == start && sub->length == length)
-			return sub;
-		if (!found)
-			return NULL;
-	}
+	return start > REMOVED ? pp_subs_place(s, start, length) : NULL;
 }
 
 /* A free place for a new subscription. At most half of the places are used, so there is one. */
 static struct pp_sub *place_for(struct pp_subs *s, uint64_t start, uint64_t length)
 {
-	uint64_t at = hash(start, length);
+	uint32_t at = pp_subs_hash(start, length);
 
-	while (start_of(&s->table[at & (s->size - 1)]) > REMOVED)
+	while (start_of(&s->table[at & s->mask]) > REMOVED)
 		at++;
-	return &s->table[at & (s->size - 1)];
+	return &s->table[at & s->mask];
 }
 
 static struct pp_sub *table_make(uint32_t size)
@@ -83,15 +66,15 @@ static void table_clear(struct pp_sub *table, uint32_t size)
 /* Drops the places that were used before, and doubles the table if subscriptions fill a quarter. */
 static int rebuild(struct pp_subs *s)
 {
-	uint32_t size = s->count > s->size / 4 ? s->size * 2 : s->size;
-	struct pp_sub *old = s->table, *sub, *end = old + s->size;
+	uint32_t now = s->mask + 1, size = s->count > now / 4 ? now * 2 : now;
+	struct pp_sub *old = s->table, *sub, *end = old + now;
 	struct pp_sub *table = table_make(size);
 
 	if (!table)
 		return -ENOMEM;
 	table_clear(table, size);
 	s->table = table;
-	s->size = size;
+	s->mask = size - 1;
 	s->used = s->count;
 	for (sub = old; sub < end; sub++)
 		if (stage_of(sub) != PP_SUB_FREE)
@@ -105,12 +88,6 @@ static int rebuild(struct pp_subs *s)
 static void stage_set(struct pp_sub *sub, enum pp_sub_stage stage)
 {
 	atomic_store_explicit(&sub->stage, stage, memory_order_release);
-}
-
-/* Acquire: pairs with the kernel's release store, as in pp_watch_valid(). */
-static bool word_is_valid(const struct pp_subs *s, const struct pp_sub *sub)
-{
-	return atomic_load_explicit(&s->words[sub->slot], memory_order_acquire) == sub->epoch;
 }
 
 static void disarm(struct pp_subs *s, struct pp_sub *sub)
@@ -212,8 +189,8 @@ static void make_room(struct pp_subs *s)
 
 	if (s->changes)
 		return;		/* the thread is about to make room */
-	for (i = 0; i < s->size && left; i++) {
-		sub = &s->table[s->cursor++ & (s->size - 1)];
+	for (i = 0; i <= s->mask && left; i++) {
+		sub = &s->table[s->cursor++ & s->mask];
 		if (stage_of(sub) != PP_SUB_LIVE)
 			continue;
 		changed(s, sub);
@@ -224,7 +201,7 @@ static void make_room(struct pp_subs *s)
 static int add_new(struct pp_subs *s, uint64_t start, uint64_t length)
 {
 	struct pp_sub new = { .start = start, .length = length, .entries = 1 }, *sub;
-	int ret = s->used >= s->size / 2 ? rebuild(s) : 0;
+	int ret = s->used > s->mask / 2 ? rebuild(s) : 0;
 
 	ret = ret ? ret : arm(s, &new);
 	if (ret)
@@ -244,7 +221,7 @@ static int add_again(struct pp_subs *s, struct pp_sub *sub)
 {
 	sub->entries++;
 	sub->discarded = false;
-	if (sub->armed && word_is_valid(s, sub))
+	if (sub->armed && pp_subs_word_is_valid(s, sub))
 		return 0;
 	if (stage_of(sub) == PP_SUB_LIVE || sub->armed)
 		changed(s, sub);	/* entries of the old watch may be newer than a notification in progress */
@@ -294,11 +271,12 @@ void pp_subs_remove(struct pp_subs *s, uint64_t start, uint64_t length)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Not inlined, so that a hit saves no registers. Returns false. */
-static __attribute__((noinline)) bool discard(struct pp_subs *s, uint64_t start, uint64_t length)
+bool pp_subs_discard(struct pp_subs *s, uint64_t start, uint64_t length)
 {
 	struct pp_sub *sub;
 
+	if (is_foreign(s))
+		return false;
 	pthread_mutex_lock(&s->lock);
 	sub = find(s, start, length);
 	if (sub && stage_of(sub) == PP_SUB_LIVE)
@@ -311,21 +289,6 @@ static __attribute__((noinline)) bool discard(struct pp_subs *s, uint64_t start,
 	return false;
 }
 
-/*
- * The thread never moves a subscription and never removes a LIVE one. mm_lock excludes add() and remove(),
- * and clear() runs only while there is no cache. So the subscription that find() returns stays.
- */
-bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
-{
-	const struct pp_sub *sub = find(s, start, length);
-
-	if (is_foreign(s))
-		return false;
-	if (sub && stage_of(sub) == PP_SUB_LIVE && word_is_valid(s, sub))
-		return true;
-	return discard(s, start, length);
-}
-
 void pp_subs_clear(struct pp_subs *s)
 {
 	uint32_t i;
@@ -333,7 +296,7 @@ void pp_subs_clear(struct pp_subs *s)
 	if (is_foreign(s))
 		return;
 	pthread_mutex_lock(&s->lock);
-	for (i = 0; i < s->size; i++)
+	for (i = 0; i <= s->mask; i++)
 		if (stage_of(&s->table[i]) != PP_SUB_FREE)
 			end(s, &s->table[i]);
 	pthread_mutex_unlock(&s->lock);
@@ -370,9 +333,9 @@ static void scan(struct pp_subs *s)
 	struct pp_sub *sub;
 	uint32_t i;
 
-	for (i = 0; i < SCAN && i < s->size && s->changes < PP_SUBS_BATCH; i++) {
-		sub = &s->table[s->cursor++ & (s->size - 1)];
-		if (stage_of(sub) == PP_SUB_LIVE && !word_is_valid(s, sub))
+	for (i = 0; i < SCAN && i <= s->mask && s->changes < PP_SUBS_BATCH; i++) {
+		sub = &s->table[s->cursor++ & s->mask];
+		if (stage_of(sub) == PP_SUB_LIVE && !pp_subs_word_is_valid(s, sub))
 			changed(s, sub);
 		else if (stage_of(sub) == PP_SUB_CHANGED)
 			queue(s, sub);
@@ -400,7 +363,7 @@ static void told(struct pp_subs *s, struct pp_sub *sub)
 {
 	if (!sub->armed)
 		end(s, sub);
-	else if (word_is_valid(s, sub))
+	else if (pp_subs_word_is_valid(s, sub))
 		stage_set(sub, PP_SUB_LIVE);
 	else
 		changed(s, sub);
@@ -435,7 +398,7 @@ int pp_subs_init(struct pp_subs *s, struct pp_ctx *ctx)
 	void *words;
 	int ret;
 
-	*s = (struct pp_subs){ .ctx = ctx, .mark = pp_process_mark(), .size = SIZE_MIN };
+	*s = (struct pp_subs){ .ctx = ctx, .mark = pp_process_mark(), .mask = SIZE_MIN - 1 };
 	if (!s->mark)
 		return -ENOMEM;
 	ret = pp_sys_map(pp_fd(ctx), WORDS * sizeof(*s->words), &words);
@@ -447,7 +410,7 @@ int pp_subs_init(struct pp_subs *s, struct pp_ctx *ctx)
 		pp_sys_unmap(words, WORDS * sizeof(*s->words));
 		return -ENOMEM;
 	}
-	table_clear(s->table, s->size);
+	table_clear(s->table, SIZE_MIN);
 	pthread_mutex_init(&s->lock, NULL);
 	pp_cond_init(&s->wake);
 	return 0;

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include "libpeerpin.h"
 #include "lib/cache/range.h"
+#include "lib/cuda/process.h"
 
 enum {
 	PP_SUBS_MAX = 131072,
@@ -65,7 +66,7 @@ _Static_assert(sizeof(struct pp_sub) == 64, "a hit reads one cache line");
  * @mark: mark of the process that made it (lib/cuda/process.h)
  * @lock: protects all fields below. valid() reads @table without it: see pp_subs_valid()
  * @wake: the thread has work, or @ending is set
- * @table: hash table of @size places
+ * @table: hash table of @mask + 1 places, a power of two
  * @used: places whose @start is not 0
  * @count: subscriptions
  * @cursor: place that the next scan examines first
@@ -78,7 +79,7 @@ struct pp_subs {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct pp_sub *table;
-	uint32_t size;
+	uint32_t mask;
 	uint32_t used;
 	uint32_t count;
 	uint32_t cursor;
@@ -99,8 +100,8 @@ int pp_subs_add(struct pp_subs *s, uint64_t start, uint64_t length);
 /* A cache has removed an entry. */
 void pp_subs_remove(struct pp_subs *s, uint64_t start, uint64_t length);
 
-/* May a cache use its entry? If not, the cache removes the entry. A hit takes no lock of this library. */
-bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length);
+/* For pp_subs_valid(): the cache removes its entry. Returns false. */
+bool pp_subs_discard(struct pp_subs *s, uint64_t start, uint64_t length);
 
 /* All caches are gone. */
 void pp_subs_clear(struct pp_subs *s);
@@ -119,5 +120,50 @@ void pp_subs_told(struct pp_subs *s, const struct pp_range *ranges, uint32_t cou
 
 /* Ends the thread's wait. */
 void pp_subs_end(struct pp_subs *s);
+
+/* ---- a hit: inline, because each call costs a hit instructions -------------------------- */
+
+static inline uint32_t pp_subs_hash(uint64_t start, uint64_t length)
+{
+	return (start + length) * 0x9e3779b97f4a7c15ull >> 32;
+}
+
+/* The place that has this range, or NULL. For @start 0 and REMOVED this may be a place in the stage FREE. */
+static inline struct pp_sub *pp_subs_place(const struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	uint32_t at = pp_subs_hash(start, length);
+	struct pp_sub *sub;
+	uint64_t found;
+
+	for (;; at++) {
+		sub = &s->table[at & s->mask];
+		found = atomic_load_explicit(&sub->start, memory_order_acquire);
+		if (__builtin_expect(found == start && sub->length == length, 1))
+			return sub;
+		if (!found)
+			return NULL;
+	}
+}
+
+/* Acquire: pairs with the kernel's release store, as in pp_watch_valid(). */
+static inline bool pp_subs_word_is_valid(const struct pp_subs *s, const struct pp_sub *sub)
+{
+	return atomic_load_explicit(&s->words[sub->slot], memory_order_acquire) == sub->epoch;
+}
+
+/*
+ * May a cache use its entry? If not, the cache removes the entry. A hit takes no lock of this library.
+ *
+ * The thread never moves a subscription and never removes a LIVE one. mm_lock excludes add() and remove(),
+ * and clear() runs only while there is no cache. So the subscription that pp_subs_place() returns stays.
+ */
+static inline bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	const struct pp_sub *sub = pp_process_is(s->mark) ? pp_subs_place(s, start, length) : NULL;
+
+	if (sub && atomic_load_explicit(&sub->stage, memory_order_acquire) == PP_SUB_LIVE && pp_subs_word_is_valid(s, sub))
+		return true;
+	return pp_subs_discard(s, start, length);
+}
 
 #endif

@@ -344,7 +344,7 @@ static void places_are_reused(void **state)
 		add(AT + i * PAGE);
 		pp_subs_remove(&subs, AT + i * PAGE, PAGE);
 	}
-	assert_int_equal(subs.size, 1024);
+	assert_int_equal(subs.mask, 1023);
 	assert_int_equal(live, 0);
 }
 
