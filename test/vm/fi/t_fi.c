@@ -123,6 +123,7 @@ CASE_BY_NAME(no_stale_key_in_a_million)
 	client_seconds = 4000;
 	EXPECT(wanted > 0, "ROUNDS=%s", value);
 	EXPECT(!run("", "threads 25 1 4096") && atol(output) > 0, "the default monitor: %s", output);
+	printf("# the default monitor: %s", output);
 	for (done = 0; done < wanted; done += PART) {
 		snprintf(arguments, sizeof(arguments), "threads %d 1 4096", PART / 4);
 		RUN(OURS, arguments, "0 stale of 20000\n");
