@@ -60,7 +60,7 @@ static void table_clear(struct pp_sub *table, uint32_t size)
 	uint32_t i;
 
 	for (i = 0; i < size; i++)
-		table[i] = (struct pp_sub){ 0 };
+		table[i] = (struct pp_sub){ .length = UINT64_MAX };
 }
 
 /* Drops the places that were used before, and doubles the table if subscriptions fill a quarter. */
@@ -85,9 +85,25 @@ static int rebuild(struct pp_subs *s)
 
 /* ---- changes of one subscription: with the lock held ------------------------------------- */
 
+/*
+ * valid() compares the word with @hit only. The word was @epoch - 1 before the watch or pin began, and is never again:
+ * it counts up.
+ */
+static void hit_set(struct pp_sub *sub)
+{
+	atomic_store_explicit(&sub->hit, stage_of(sub) == PP_SUB_LIVE ? sub->epoch : sub->epoch - 1, memory_order_release);
+}
+
 static void stage_set(struct pp_sub *sub, enum pp_sub_stage stage)
 {
 	atomic_store_explicit(&sub->stage, stage, memory_order_release);
+	hit_set(sub);
+}
+
+/* Acquire: pairs with the kernel's release store, as in pp_watch_valid(). */
+static bool word_is_valid(const struct pp_subs *s, const struct pp_sub *sub)
+{
+	return atomic_load_explicit(&s->words[sub->slot], memory_order_acquire) == sub->epoch;
 }
 
 static void disarm(struct pp_subs *s, struct pp_sub *sub)
@@ -139,6 +155,7 @@ static int arm(struct pp_subs *s, struct pp_sub *sub)
 	if (ret == -EOPNOTSUPP)
 		ret = arm_gpu(s, sub);
 	sub->armed = !ret;
+	hit_set(sub);
 	return ret;
 }
 
@@ -211,7 +228,7 @@ static int add_new(struct pp_subs *s, uint64_t start, uint64_t length)
 	s->count++;
 	new.start = 0;
 	*sub = new;
-	atomic_store_explicit(&sub->stage, PP_SUB_LIVE, memory_order_relaxed);
+	stage_set(sub, PP_SUB_LIVE);
 	atomic_store_explicit(&sub->start, start, memory_order_release);
 	return 0;
 }
@@ -221,7 +238,7 @@ static int add_again(struct pp_subs *s, struct pp_sub *sub)
 {
 	sub->entries++;
 	sub->discarded = false;
-	if (sub->armed && pp_subs_word_is_valid(s, sub))
+	if (sub->armed && word_is_valid(s, sub))
 		return 0;
 	if (stage_of(sub) == PP_SUB_LIVE || sub->armed)
 		changed(s, sub);	/* entries of the old watch may be newer than a notification in progress */
@@ -335,7 +352,7 @@ static void scan(struct pp_subs *s)
 
 	for (i = 0; i < SCAN && i <= s->mask && s->changes < PP_SUBS_BATCH; i++) {
 		sub = &s->table[s->cursor++ & s->mask];
-		if (stage_of(sub) == PP_SUB_LIVE && !pp_subs_word_is_valid(s, sub))
+		if (stage_of(sub) == PP_SUB_LIVE && !word_is_valid(s, sub))
 			changed(s, sub);
 		else if (stage_of(sub) == PP_SUB_CHANGED)
 			queue(s, sub);
@@ -363,7 +380,7 @@ static void told(struct pp_subs *s, struct pp_sub *sub)
 {
 	if (!sub->armed)
 		end(s, sub);
-	else if (pp_subs_word_is_valid(s, sub))
+	else if (word_is_valid(s, sub))
 		stage_set(sub, PP_SUB_LIVE);
 	else
 		changed(s, sub);

@@ -39,11 +39,13 @@ enum pp_sub_stage {
  * struct pp_sub - a subscription, or a free place of the table
  * @start: 0: never used; REMOVED of subs.c: used before
  * @stage: enum pp_sub_stage. LIVE: set by add() for a new subscription, and by told()
+ * @length: of a place that was never used: UINT64_MAX, which no range has
  * @armed: has a watch or pin, which is newer than the last known change
  * @is_gpu: @id, @slot and @epoch are of a pin, otherwise of a watch
  * @entries: at least the number of entries of exactly this range in caches
  * @discarded: valid() has subtracted an entry from @entries. The next unsubscription, if it comes
  *	before an add(), is of the same entry
+ * @hit: in the stage LIVE @epoch, otherwise another number, so valid() reads only this
  */
 struct pp_sub {
 	_Alignas(64) _Atomic uint64_t start;
@@ -56,6 +58,7 @@ struct pp_sub {
 	uint32_t id;
 	uint32_t slot;
 	uint32_t epoch;
+	_Atomic uint32_t hit;
 };
 
 _Static_assert(sizeof(struct pp_sub) == 64, "a hit reads one cache line");
@@ -128,7 +131,7 @@ static inline uint32_t pp_subs_hash(uint64_t start, uint64_t length)
 	return (start + length) * 0x9e3779b97f4a7c15ull >> 32;
 }
 
-/* The place that has this range, or NULL. For @start 0 and REMOVED this may be a place in the stage FREE. */
+/* The place that has this range, or NULL. For @start REMOVED this may be a place in the stage FREE. */
 static inline struct pp_sub *pp_subs_place(const struct pp_subs *s, uint64_t start, uint64_t length)
 {
 	uint32_t at = pp_subs_hash(start, length);
@@ -145,12 +148,6 @@ static inline struct pp_sub *pp_subs_place(const struct pp_subs *s, uint64_t sta
 	}
 }
 
-/* Acquire: pairs with the kernel's release store, as in pp_watch_valid(). */
-static inline bool pp_subs_word_is_valid(const struct pp_subs *s, const struct pp_sub *sub)
-{
-	return atomic_load_explicit(&s->words[sub->slot], memory_order_acquire) == sub->epoch;
-}
-
 /*
  * May a cache use its entry? If not, the cache removes the entry. A hit takes no lock of this library.
  *
@@ -160,9 +157,14 @@ static inline bool pp_subs_word_is_valid(const struct pp_subs *s, const struct p
 static inline bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
 {
 	const struct pp_sub *sub = pp_process_is(s->mark) ? pp_subs_place(s, start, length) : NULL;
+	uint32_t hit;
 
-	if (sub && atomic_load_explicit(&sub->stage, memory_order_acquire) == PP_SUB_LIVE && pp_subs_word_is_valid(s, sub))
-		return true;
+	if (sub) {
+		hit = atomic_load_explicit(&sub->hit, memory_order_acquire);
+		/* Acquire: pairs with the kernel's release store, as in pp_watch_valid(). */
+		if (atomic_load_explicit(&s->words[sub->slot], memory_order_acquire) == hit)
+			return true;
+	}
 	return pp_subs_discard(s, start, length);
 }
 

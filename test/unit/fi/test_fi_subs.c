@@ -204,6 +204,22 @@ static void unnoticed_unmap_stays_invalid(void **state)
 	assert_false(valid(AT));	/* A's old entry, or B's: the library cannot distinguish them */
 }
 
+/* The word of the second watch gets a value between the epochs of both watches. */
+static void words_of_two_watches_differ(void **state)
+{
+	uint32_t first = PEERPIN_MAX_REGIONS + ever + 1;
+
+	(void)state;
+	words[first] = 11;
+	words[first + 1] = 9;
+	add(AT);
+	unmap(AT);
+	add(AT);	/* replaces the watch */
+	unmap(AT);
+	assert_int_equal(words[first + 1], 10);
+	assert_false(valid(AT));
+}
+
 static void notification_makes_valid_again(void **state)
 {
 	(void)state;
@@ -393,6 +409,7 @@ int main(void)
 		CASE(unmapped_range_is_not_valid),
 		CASE(other_cache_stays_invalid),
 		CASE(unnoticed_unmap_stays_invalid),
+		CASE(words_of_two_watches_differ),
 		CASE(notification_makes_valid_again),
 		CASE(change_during_notification_counts),
 		CASE(replaced_watch_is_told_again),
