@@ -419,6 +419,34 @@ static bool changes_soon(const struct peerpin_watch *w)
 	return !watch_lives(w);
 }
 
+/* Opens a program that no process has mapped: the kernel reclaims only pages that one process has. */
+static int open_idle_file(void)
+{
+	char path[512] = "";
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - sizeof("t_watch_host")) < 0)
+		return -1;
+	strcpy(strrchr(path, '/') + 1, "t_watch_host");
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Clean pages of a file need no swap. */
+CASE(reclaim_changes_it)
+{
+	int file = open_idle_file();
+	struct span s;
+	char *p;
+
+	EXPECT(file >= 0, "open: %d", errno);
+	p = mmap(NULL, 3 * WATCH_BYTES, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+	span_watch(p == MAP_FAILED ? NULL : p, &s);
+	CHECK_CASE();
+	EXPECT(!madvise(s.at, WATCH_BYTES, MADV_PAGEOUT), "madvise: %d", errno);
+	MUST(s);
+	DONE(s);
+	close(file);
+}
+
 /* The pages of the middle range have one content, so KSM merges them. */
 CASE(ksm_changes_it)
 {
