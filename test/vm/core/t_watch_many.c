@@ -14,6 +14,7 @@
 enum {
 	MOST = 1000000,
 	STEP = 7919,	/* a prime: the watches begin in scattered order */
+	NOISE_NS = 100000,	/* of each watch; a scan of 50,000 watches takes more than 10 times as long */
 };
 
 enum cost { WATCH, UNWATCH, CHANGE, EXIT, COSTS };
@@ -220,14 +221,20 @@ CASE(watch_takes_at_most_128_bytes)
 }
 
 /*
- * A tree of 100 times as many watches is one and a half times as high. A scan would take 100 times as long. The bound
- * has room for a processor that other programs use, too.
+ * A tree of 100 times as many watches is one and a half times as high. A scan would take 100 times as long. The fixed
+ * time of an exit is a large part of the time of few watches, so the smaller time of two numbers of watches counts. The
+ * bound has room for a processor that other programs use, too.
  */
 CASE(cost_of_a_watch_grows_less_than_20_times)
 {
-	for (enum cost c = 0; c < COSTS; c++)
-		EXPECT(reports[2].ns[c] < 20 * reports[0].ns[c], "%s of %u watches: %lu ns each, of %u: %lu", cost_names[c],
-		       reports[2].count, reports[2].ns[c], reports[0].count, reports[0].ns[c]);
+	const struct report *few = &reports[0], *more = &reports[1], *most_of_all = &reports[2];
+	uint64_t least;
+
+	for (enum cost c = 0; c < COSTS; c++) {
+		least = few->ns[c] < more->ns[c] ? few->ns[c] : more->ns[c];
+		EXPECT(most_of_all->ns[c] < 20 * least + NOISE_NS, "%s of %u watches: %lu ns each, of %u or %u: %lu", cost_names[c],
+		       most_of_all->count, most_of_all->ns[c], few->count, more->count, least);
+	}
 }
 
 VMTEST_MAIN
