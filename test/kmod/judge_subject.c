@@ -44,7 +44,7 @@ static unsigned long gpu_address;
 module_param(gpu_address, ulong, 0444);
 MODULE_PARM_DESC(gpu_address, "GPU memory to pin, 2 MiB, instead of the stack");
 
-enum { SIZE = 100, GPU_SIZE = 2 << 20, BIG = 3 * PAGE_SIZE, BULK = 8 };
+enum { SIZE = 100, GPU_SIZE = 2 << 20, BIG = 3 * PAGE_SIZE, BULK = 8, UNSET = 77 };
 
 struct late {
 	int first;
@@ -161,17 +161,26 @@ static int by_no_failure(void)
 	return 0;
 }
 
+/* A failed call must leave @is as the real function leaves it. Otherwise the load does not fail by -ENOMEM. */
+static int failed_with(bool is)
+{
+	return is ? -ENOMEM : -EBADMSG;
+}
+
 static int by_dma(void)
 {
+	static const struct sg_table zero;
+	dma_addr_t handle = UNSET;
 	struct sg_table table;
-	dma_addr_t handle;
 	void *coherent = dma_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL);
 	int err;
 
 	if (!coherent)
-		return -ENOMEM;
+		return failed_with(handle == UNSET);
 	err = sg_alloc_table(&table, 4, GFP_KERNEL);
-	if (!err)
+	if (err)
+		err = failed_with(!memcmp(&table, &zero, sizeof(table)));
+	else
 		sg_free_table(&table);
 	if (err || !kept("dma"))
 		dma_free_coherent(&device->dev, BIG, coherent, handle);
@@ -193,11 +202,11 @@ static int by_rcu(void)
 
 static int by_device(void)
 {
-	dma_addr_t handle;
+	dma_addr_t handle = UNSET;
 
 	if (!devm_kmalloc(&device->dev, size, GFP_KERNEL))
 		return -ENOMEM;
-	return dmam_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL) ? 0 : -ENOMEM;
+	return dmam_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL) ? 0 : failed_with(handle == UNSET);
 }
 
 /* IDA, IDR and xarray, which allocate memory for the numbers */
@@ -208,8 +217,11 @@ static int by_number(void)
 	static DEFINE_XARRAY_ALLOC(xa);
 	int of_ida = ida_alloc(&ida, GFP_KERNEL);
 	int of_idr = idr_alloc(&idr, &ida, 0, 0, GFP_KERNEL);
-	u32 id;
+	u32 id, next = 1;
 	int err = xa_alloc(&xa, &id, &ida, xa_limit_31b, GFP_KERNEL);
+
+	if (!err && xa_alloc_cyclic(&xa, &id, &ida, xa_limit_31b, &next, GFP_KERNEL) < 0)
+		err = failed_with(next == 1);
 
 	ida_destroy(&ida);
 	idr_destroy(&idr);
@@ -221,9 +233,12 @@ static int attach(struct peerpin_peer *peer)
 {
 	const struct peerpin_range stack = { .addr = current->mm->start_stack & PAGE_MASK, .length = PAGE_SIZE };
 	const struct peerpin_range gpu = { .addr = gpu_address, .length = GPU_SIZE };
-	struct peerpin_region *region = peerpin_region_pin(gpu_address ? &gpu : &stack, NULL);
+	u32 reason = UNSET;
+	struct peerpin_region *region = peerpin_region_pin(gpu_address ? &gpu : &stack, &reason);
 	struct peerpin_attach *attached;
 
+	if (PTR_ERR_OR_ZERO(region) == -ENOMEM)
+		return failed_with(reason != UNSET);
 	if (IS_ERR(region))
 		return PTR_ERR(region);
 	attached = peerpin_attach(peer, region);

@@ -10,6 +10,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <linux/xarray.h>
@@ -59,9 +60,13 @@ static void undo_dma(const struct call *call)
 	put_device(device_of(call));
 }
 
+/* A real call fails at its first chunk and leaves a zeroed table. sg_free_table() would leave the counts of entries. */
 static void undo_sg(const struct call *call)
 {
-	sg_free_table((struct sg_table *)call->arguments[0]);
+	struct sg_table *table = (struct sg_table *)call->arguments[0];
+
+	sg_free_table(table);
+	memset(table, 0, sizeof(*table));
 }
 
 static void undo_ida(const struct call *call)
@@ -78,6 +83,15 @@ static void undo_idr(const struct call *call)
 static void undo_xa(const struct call *call)
 {
 	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
+}
+
+/* peerpin_region_pin(range, reason) always writes a reason. 0: the cause is not known */
+static void refuse_pin(const struct pt_regs *regs)
+{
+	u32 *reason = (u32 *)regs->si;
+
+	if (reason)
+		*reason = 0;
 }
 
 enum { NONE = ARGUMENTS };
@@ -111,6 +125,7 @@ static_assert(1 + BUCKETS + TOKENS + ALIGNMENT < NONE);
 #define GFP(n) .flags = n
 #define COPIED(bytes, how) .size = bytes, .watched = true, .undo = how
 #define MEMORY(bytes, how) COPIED(bytes, how), .is_fresh = true
+#define SETS(n, type) .result_at = n, .result_size = sizeof(type)
 #define NUMBER(how) .failure = -ENOMEM, .is_int = true, .undo = how
 
 /* An allocator that calls another allocator counts once: only calls from the subject's code count. */
@@ -136,19 +151,19 @@ const struct allocator judge_allocators[] = {
 	{ NAMES("kmem_cache_alloc_node"), GFP(1), MEMORY(NONE, undo_cache) },
 	{ { "__get_free_pages", "get_free_pages_noprof" }, GFP(0), MEMORY(NONE, undo_free_pages) },
 	{ NAMES("get_zeroed_page"), GFP(0), MEMORY(NONE, undo_zeroed_page) },
-	{ { "dma_alloc_attrs" }, GFP(3), MEMORY(1, undo_dma), .sleeps = true, .of_device = true },
+	{ { "dma_alloc_attrs" }, GFP(3), MEMORY(1, undo_dma), SETS(2, dma_addr_t), .sleeps = true, .of_device = true },
 	{ NAMES("alloc_pages"), GFP(0), .undo = undo_pages },
 	{ { "sg_alloc_table" }, GFP(2), NUMBER(undo_sg) },
 	{ { "ida_alloc_range" }, GFP(3), NUMBER(undo_ida) },
 	{ { "idr_alloc" }, GFP(NONE), NUMBER(undo_idr) },
 	{ { "__xa_alloc" }, GFP(NONE), NUMBER(undo_xa) },
-	{ { "__xa_alloc_cyclic" }, GFP(NONE), NUMBER(undo_xa) },
+	{ { "__xa_alloc_cyclic" }, GFP(NONE), NUMBER(undo_xa), SETS(4, u32) },
 	{ { "devm_kmalloc" }, GFP(2) },
-	{ { "dmam_alloc_attrs" }, GFP(3) },
+	{ { "dmam_alloc_attrs" }, GFP(3), SETS(2, dma_addr_t) },
 	{ { "pcim_iomap" }, GFP(NONE) },
 	{ { "peerpin_peer_register" }, GFP(NONE), COPIED(NONE, NULL), .failure = -ENOMEM, .at_entry = true,
 	  .made = judge_misuse_registered },
-	{ { "peerpin_region_pin" }, GFP(NONE), .failure = -ENOMEM, .at_entry = true },
+	{ { "peerpin_region_pin" }, GFP(NONE), .failure = -ENOMEM, .at_entry = true, .fails = refuse_pin },
 	{ { "peerpin_attach" }, GFP(NONE), .failure = -ENOMEM, .at_entry = true },
 };
 
@@ -187,4 +202,20 @@ bool judge_allocator_must(const struct call *call)
 	unsigned int n = call->allocator->flags;
 
 	return n != NONE && call->arguments[n] & (__force unsigned long)__GFP_NOFAIL;
+}
+
+static void *set_by(const struct call *call)
+{
+	return (void *)call->arguments[call->allocator->result_at];
+}
+
+/* The subject's pointer may be wrong. */
+void judge_allocator_keep(struct call *call)
+{
+	copy_from_kernel_nofault(&call->before, set_by(call), call->allocator->result_size);
+}
+
+void judge_allocator_restore(const struct call *call)
+{
+	memcpy(set_by(call), &call->before, call->allocator->result_size);
 }

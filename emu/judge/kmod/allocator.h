@@ -14,12 +14,13 @@ enum {
 	SYMBOLS_MAX = 2,
 };
 
-/* One call by the subject, from entry to return */
+/* One call by the subject, from entry to return. @before: the value at @result_at of struct allocator at entry */
 struct call {
 	unsigned long arguments[ARGUMENTS];
 	unsigned long caller;
 	unsigned long result;
 	dma_addr_t handle;
+	u64 before;
 	const struct allocator *allocator;
 	struct work_struct undoing;
 };
@@ -36,14 +37,19 @@ struct call {
  * @at_entry: to fail, the function returns at entry without running, because @undo could not free the result
  * @needed: judge.ko does not load on a kernel without this function
  * @sleeps: @undo may sleep
+ * @result_at: index of the argument that points to a value, which only a successful call sets
+ * @result_size: size of this value, at most 8 bytes; 0: no such value
  * @of_device: the first argument is the device, the third points to the DMA handle for @undo
  * @made: called with the return value of each successful call
+ * @fails: called at entry if @at_entry makes the call fail; writes the results of a failed call
  * @undo: frees the allocation of @call; NULL: not needed, e.g. the kernel frees it when the device is removed
  */
 struct allocator {
 	const char *symbols[SYMBOLS_MAX];
 	unsigned int size;
 	unsigned int flags;
+	unsigned int result_at;
+	unsigned int result_size;
 	long failure;
 	bool is_int;
 	bool is_fresh;
@@ -53,6 +59,7 @@ struct allocator {
 	bool sleeps;
 	bool of_device;
 	void (*made)(const void *what);
+	void (*fails)(const struct pt_regs *regs);
 	void (*undo)(const struct call *call);
 };
 
@@ -66,6 +73,12 @@ bool judge_allocator_must(const struct call *call);
 
 /* Replaces POISON_FREE in new memory by POISON_INUSE, so that a splat distinguishes unwritten from freed memory. */
 void judge_allocator_mark(const struct call *call);
+
+/* At entry of @call: keeps the value that a successful call sets. */
+void judge_allocator_keep(struct call *call);
+
+/* Gives this value back, because a call that fails does not set it. */
+void judge_allocator_restore(const struct call *call);
 
 /* Size in bytes of the allocation by @call; 0: unknown */
 size_t judge_allocator_size(const struct call *call);

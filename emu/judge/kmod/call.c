@@ -58,6 +58,11 @@ static unsigned long argument(const struct pt_regs *regs, unsigned int n)
 
 /* ---- allocating ----------------------------------------------------------------------- */
 
+static const struct allocator *allocator_of(struct kretprobe_instance *instance)
+{
+	return &judge_allocators[get_kretprobe(instance) - allocator_probes];
+}
+
 /* At the first instruction of a function its return address is on top of the stack. */
 static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
@@ -69,9 +74,11 @@ static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 		return 1;
 	if (in_hardirq() || in_serving_softirq())
 		WRITE_ONCE(in_interrupts, true);
+	call->allocator = allocator_of(instance);
 	call->caller = caller;
 	for (i = 0; i < ARGUMENTS; i++)
 		call->arguments[i] = argument(regs, i);
+	judge_allocator_keep(call);
 	return 0;
 }
 NOKPROBE_SYMBOL(entered);
@@ -138,20 +145,23 @@ static bool is_due(void)
  */
 static int entering(struct kprobe *probe, struct pt_regs *regs)
 {
+	const struct allocator *a = &judge_allocators[probe - entry_probes];
+
 	if (!judge_subject_has(*(unsigned long *)regs->sp) || !is_due())
 		return 0;
 	atomic_inc(&allocations);
 	atomic_inc(&failures);
-	return judge_skip(regs, judge_allocators[probe - entry_probes].failure);
+	if (a->fails)
+		a->fails(regs);
+	return judge_skip(regs, a->failure);
 }
 NOKPROBE_SYMBOL(entering);
 
 static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)instance->data;
-	const struct allocator *a = &judge_allocators[get_kretprobe(instance) - allocator_probes];
+	const struct allocator *a = call->allocator;
 
-	call->allocator = a;
 	call->result = regs_return_value(regs);
 	if (!judge_allocator_must(call))
 		atomic_inc(&allocations);
@@ -163,6 +173,7 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 		call->handle = *(dma_addr_t *)call->arguments[2];
 	if (!a->at_entry && !judge_allocator_must(call) && is_due() && undo_unseen(call)) {
 		atomic_inc(&failures);
+		judge_allocator_restore(call);
 		regs_set_return_value(regs, a->failure);
 	} else if (a->watched && !ZERO_OR_NULL_PTR((void *)call->result)) {
 		judge_allocator_mark(call);
