@@ -22,7 +22,8 @@ static const struct pattern {
 	const char *rule;	/* NULL: part of a splat that is reported already */
 	bool strong;
 } patterns[] = {
-	{ "WARNING: .* at lib/refcount\\.c|Kernel panic - not syncing: Fatal|end Kernel panic", NULL, false },
+	{ "WARNING: .* at lib/refcount\\.c|Kernel panic - not syncing: Fatal|end Kernel panic"
+	  "|BUG .*: Slab disabled since ", NULL, false },
 	{ "refcount_t: ", "refcount", true },
 	{ "DMAR: .*fault addr|AMD-Vi: Event logged", "iommu-fault", true },
 	{ "peerpin: .* (still has DMA in flight|still uses a dma-buf)", "overstayed", true },

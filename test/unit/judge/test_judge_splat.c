@@ -231,6 +231,21 @@ static void nested_allocator_report_counts(void **state)
 	assert_string_equal(found[1].rule, "double-free");
 }
 
+/* SLUB's message says what SLUB did after the report. It may come long after the report's last line. */
+static void disabled_slab_is_no_new_splat(void **state)
+{
+	static const char *const lines[] = {
+		"BUG kmalloc-64 (Tainted: G           OE     ): Poison overwritten",
+		"---[ end trace 0000000000000000 ]---",
+		"FIX kmalloc-64: Restoring Poison 0xffff888003a44d00-0xffff888003a44d00=0x6b",
+		"BUG kmalloc-64 (Tainted: G    B      OE     ): Slab disabled since SLUB metadata consistency check failed",
+		NULL
+	};
+
+	(void)state;
+	is_one(lines, "use-after-free", "Poison overwritten");
+}
+
 /* An IOMMU fault is a single line: the next line is a splat of its own. */
 static void iommu_fault_hides_no_splat(void **state)
 {
@@ -261,6 +276,7 @@ int main(void)
 		cmocka_unit_test(allocator_report_names_its_rule),
 		cmocka_unit_test(other_watchdogs_have_own_rules),
 		cmocka_unit_test(nested_allocator_report_counts),
+		cmocka_unit_test(disabled_slab_is_no_new_splat),
 		cmocka_unit_test(iommu_fault_hides_no_splat),
 	};
 
