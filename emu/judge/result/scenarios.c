@@ -272,6 +272,40 @@ static void put_unbind(const struct sink *sink)
 		put_events(sink, EVENT_USER, 0);
 }
 
+/* RDMA adapters map queues, and no GPU memory. */
+static bool is_mmap(const struct event *event)
+{
+	return event_begins(event, "mmap ") && !strstr(event->text, "/dev/infiniband/");
+}
+
+/*
+ * Returns a call at whose beginning a CPU mapping of GPU memory probably exists: the first munmap() after the first mmap(), or
+ * else the last call. NULL: the test maps nothing.
+ */
+static const struct event *find_mapped(const struct calls *calls)
+{
+	const struct call *call, *end = calls->at + calls->count;
+
+	for (call = calls->at; call < end && !is_mmap(call->event); call++)
+		;
+	if (end - call < 2)
+		return NULL;
+	while (++call < end)
+		if (event_begins(call->event, "munmap "))
+			return call->event;
+	return end[-1].event;
+}
+
+/* The first pass also revokes while a CPU mapping exists. Otherwise nothing could find a mapping that the driver leaves. */
+static void put_user(const struct sink *sink)
+{
+	const struct event *mapped = find_mapped(&sink->calls[EVENT_USER]);
+
+	put_events(sink, EVENT_USER, limit(sink) / 2);
+	if (sink->pass == PASS_FIRST && mapped && strstr(sink->row->keys, ":revoke"))
+		put(sink, mapped->number, 0);
+}
+
 static void put_row(const struct sink *sink)
 {
 	switch (sink->row->series) {
@@ -289,7 +323,7 @@ static void put_row(const struct sink *sink)
 		put_registrations(sink);
 		break;
 	case SERIES_USER:
-		put_events(sink, EVENT_USER, limit(sink) / 2);
+		put_user(sink);
 		break;
 	case SERIES_ENDS:
 		put_events(sink, EVENT_USER, 0);

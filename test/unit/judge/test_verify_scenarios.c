@@ -283,6 +283,38 @@ static void transfers_are_the_most_calls(void **state)
 	recording_free(&busy);
 }
 
+static void first_pass_of(const char *const *calls, size_t count)
+{
+	recording_free(&recording);
+	scenarios_free(&list);
+	record(&recording, EVENT_USER, calls, count);
+	scenarios_after(&list, LEVEL_QUICK, &recording);
+}
+
+/* A test maps only around each copy. The spread events would all be between two mappings. */
+static void first_pass_revokes_mapped_memory(void **state)
+{
+	static const char *const calls[] = {
+		"ioctl 0xc020dd01 on /dev/direct0 in 50 us", "mmap of /dev/direct0 in 50 us",
+		"ioctl 0xc020dd02 on /dev/direct0 in 50 us", "munmap of a mapping in 50 us",
+		"ioctl 0xc020dd03 on /dev/direct0 in 50 us", "ioctl 0xc020dd03 on /dev/direct0 in 50 us",
+		"close of /dev/direct0 in 50 us",
+	};
+	static const char *const kept[] = {
+		"ioctl 0xc020dd01 on /dev/direct0 in 50 us", "mmap of /dev/direct0 in 50 us",
+		"ioctl 0xc020dd02 on /dev/direct0 in 50 us", "close of /dev/direct0 in 50 us",
+	};
+	static const char *const queues[] = { "mmap of /dev/infiniband/uverbs0 in 50 us", "munmap of a mapping in 50 us" };
+
+	(void)state;
+	first_pass_of(calls, 7);
+	assert_true(find("plain/revoke-at-user-4")->first);
+	first_pass_of(kept, 4);
+	assert_true(find("plain/revoke-at-user-4")->first);
+	first_pass_of(queues, 2);
+	assert_true(!find("plain/revoke-at-user-1")->first || !find("plain/revoke-at-user-2")->first);
+}
+
 /* Of two kinds with as many calls, the kind that comes first is tried first. */
 static void equal_kinds_are_both_unbound(void **state)
 {
@@ -398,6 +430,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(scenarios_are_grouped_by_boot, setup, teardown),
 		cmocka_unit_test_setup_teardown(transfers_are_the_most_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(equal_kinds_are_both_unbound, setup, teardown),
+		cmocka_unit_test_setup_teardown(first_pass_revokes_mapped_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_calls_take_no_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(empty_recording_gives_no_event_scenarios, setup, teardown),
 		cmocka_unit_test_setup_teardown(allocations_grow_to_the_limit, setup, teardown),
