@@ -430,18 +430,48 @@ static void look_at_trial(struct run *run)
 		run->stop = stop;
 }
 
-static void run_planned(struct run *run)
+/*
+ * Runs the first scenario and, if the VM stays clean, the other scenarios without a fault. Returns how many were run. If the
+ * first scenario damages the VM, so does each of the others, and each needs a VM of its own.
+ */
+static size_t run_before(struct run *run)
 {
-	size_t before;
+	size_t done = 0;
 
 	scenarios_before(&run->plan);
-	run_plan(run, &run->plan, 0);
+	while (!done && !run->stop)
+		done = run_machine(run, &run->plan);
+	if (run->stop || !run->results.at[0].clean)
+		return done;
+	run_plan(run, &run->plan, done);
+	return run->plan.count;
+}
+
+/* Moves the scenarios at indexes @from to @to - 1 behind all others of the first pass. */
+static void put_off(struct scenarios *plan, size_t from, size_t to)
+{
+	struct scenario moved;
+	size_t last = plan->count;
+
+	while (!plan->at[last - 1].first)
+		last--;
+	for (; from < to; to--) {
+		moved = plan->at[from];
+		memmove(&plan->at[from], &plan->at[from + 1], (last - 1 - from) * sizeof(moved));
+		plan->at[last - 1] = moved;
+	}
+}
+
+static void run_planned(struct run *run)
+{
+	size_t done = run_before(run), before = run->plan.count;
+
 	look_at_trial(run);
 	if (run->stop)
 		return;
-	before = run->plan.count;
 	scenarios_after(&run->plan, run->args->level, &run->recording);
-	run_added(run, before);
+	put_off(&run->plan, done, before);
+	run_added(run, done);
 	run_allocs(run);
 }
 

@@ -349,6 +349,37 @@ static void crash_counts_without_pins(void **state)
 	says_not(out, "has pinned no GPU memory");
 }
 
+static int line_of(const char *text, const char *line)
+{
+	const char *at = strstr(text, line);
+	int n = 0;
+
+	if (!at)
+		fail_msg("%s did not run", line);
+	for (; at > text; at--)
+		n += at[-1] == '\n';
+	return n;
+}
+
+/* If the test damages the VM without a fault, each scenario needs a VM. Those that find most must have the time. */
+static void damaged_vm_puts_off_trials(void **state)
+{
+	char ran[1 << 14];
+
+	(void)state;
+	verify("");
+	read_file("ran", ran, sizeof(ran));
+	assert_true(line_of(ran, "\nplain/copies-2\n") < line_of(ran, "\nplain/revoke-at-kernel-"));
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain ] || return\nrecord $1\necho \"trial $1 1 pins 1 own 2 calls 1 devices\"\n"
+		   "echo \"finding $1 use-after-free x\"; echo \"end $1 dirty\"; }\n");
+	assert_int_equal(verify(""), 1);
+	read_file("ran", ran, sizeof(ran));
+	assert_true(line_of(ran, "\nplain/scatter-0\n") > line_of(ran, "\nplain/revoke-at-kernel-"));
+	assert_true(line_of(ran, "\nplain/copies-2\n") > line_of(ran, "\niommu"));
+	assert_int_equal(line_of(ran, "\nplain/copies-2\n") - line_of(ran, "\nplain/scatter-0\n"), 2);
+}
+
 static void interrupted_run_tried_nothing(void **state)
 {
 	(void)state;
@@ -1021,6 +1052,7 @@ int main(void)
 		cmocka_unit_test_setup(single_scenario_needs_pins_too, setup),
 		cmocka_unit_test_setup(each_boot_needs_its_own_pins, setup),
 		cmocka_unit_test_setup(crash_counts_without_pins, setup),
+		cmocka_unit_test_setup(damaged_vm_puts_off_trials, setup),
 		cmocka_unit_test_setup(interrupted_run_tried_nothing, setup),
 		cmocka_unit_test_setup(ignored_hangup_ends_nothing, setup),
 		cmocka_unit_test_setup(guest_links_are_not_followed, setup),
