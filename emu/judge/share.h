@@ -63,7 +63,7 @@ struct share_device {
  * @count: atomic; number of events so far
  * @calls: atomic; number of events that were calls on @devices
  * @fired: atomic; true after the shim did the action
- * @missed: the action had no effect, because no memory was pinned
+ * @missed: the action had no effect, because no memory was pinned, or no device was bound
  * @answered: atomic; enum share_answer, set after the guest handled a request
  * @caller: process; SHARE_ASK_STOP stops its threads
  * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process wrote

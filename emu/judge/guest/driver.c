@@ -88,7 +88,7 @@ int driver_unload_patiently(const struct driver *driver)
 }
 
 /* Each bound device is a link in the driver's directory that points below /sys/devices. */
-static void unbind_device(const char *directory, const char *name)
+static bool is_bound(const char *directory, const char *name)
 {
 	char path[PATH_LENGTH], target[PATH_LENGTH];
 	ssize_t length;
@@ -96,12 +96,26 @@ static void unbind_device(const char *directory, const char *name)
 	snprintf(path, sizeof(path), "%.700s/%.255s", directory, name);
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length < 0)
-		return;
+		return false;
 	target[length] = '\0';
-	if (!strstr(target, "/devices/"))
+	return strstr(target, "/devices/");
+}
+
+static void unbind_device(const char *directory, const char *name)
+{
+	char path[PATH_LENGTH];
+
+	if (!is_bound(directory, name))
 		return;
-	snprintf(path, sizeof(path), "%s/unbind", directory);
+	snprintf(path, sizeof(path), "%.700s/unbind", directory);
 	file_write(path, name);
+}
+
+static bool has_bound;
+
+static void look_at_device(const char *directory, const char *name)
+{
+	has_bound |= is_bound(directory, name);
 }
 
 static void for_each_entry(const char *path, void (*call)(const char *directory, const char *name))
@@ -125,13 +139,32 @@ static void unbind_driver(const char *directory, const char *name)
 	for_each_entry(path, unbind_device);
 }
 
-static int unbind(const void *arg)
+static void look_at_driver(const char *directory, const char *name)
 {
-	const struct driver *driver = arg;
+	char path[PATH_LENGTH];
+
+	snprintf(path, sizeof(path), "%.700s/%.255s", directory, name);
+	for_each_entry(path, look_at_device);
+}
+
+static void for_each_driver(const struct driver *driver, void (*call)(const char *directory, const char *name))
+{
 	char path[PATH_LENGTH];
 
 	snprintf(path, sizeof(path), "/sys/module/%s/drivers", driver->name);
-	for_each_entry(path, unbind_driver);
+	for_each_entry(path, call);
+}
+
+bool driver_is_bound(const struct driver *driver)
+{
+	has_bound = false;
+	for_each_driver(driver, look_at_driver);
+	return has_bound;
+}
+
+static int unbind(const void *arg)
+{
+	for_each_driver(arg, unbind_driver);
 	return 0;
 }
 

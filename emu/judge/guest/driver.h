@@ -29,6 +29,9 @@ int driver_unload(const struct driver *driver);
 /** driver_unload_patiently - unload; retry while in use, because a kernel worker may drop the last reference late */
 int driver_unload_patiently(const struct driver *driver);
 
+/** driver_is_bound - whether a device is bound to @driver */
+bool driver_is_bound(const struct driver *driver);
+
 /** driver_unbind - a child process unbinds all devices of @driver; returns the child for child_wait(), or -errno */
 pid_t driver_unbind(const struct driver *driver);
 

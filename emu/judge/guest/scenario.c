@@ -63,12 +63,16 @@ static void remove_in_use(void)
 }
 
 /* Unbinding may wait until the test closes its files. Then end_unbinding() waits for the unbinding child. */
-static void unbind(void)
+static bool unbind(void)
 {
-	pid_t pid = driver_unbind(run.driver);
+	pid_t pid;
 
+	if (!driver_is_bound(run.driver))
+		return false;
+	pid = driver_unbind(run.driver);
 	if (pid > 0 && child_wait(pid, UNBIND_SOON_MS) == -ETIMEDOUT)
 		run.tests.spared = pid;
+	return true;
 }
 
 static bool answer(enum share_ask ask)
@@ -76,7 +80,7 @@ static bool answer(enum share_ask ask)
 	if (ask == SHARE_ASK_RMMOD)
 		remove_in_use();
 	if (ask == SHARE_ASK_UNBIND)
-		unbind();
+		return unbind();
 	if (ask == SHARE_ASK_CLOSED)
 		leftover_at_close(run.driver, run.tests.at[0].share);
 	return true;

@@ -289,8 +289,8 @@ const char *summary_stop(const struct summary *summary)
 		[STOP_NOTHING] = "the test program has pinned no GPU memory, so the driver was not tested",
 		[STOP_UNCALLED] = "no call of the test program on a device of the driver was seen, so the driver was "
 				  "not tested; open its device, and link the test dynamically with the C library",
-		[STOP_NOT_FIRED] = "the fault of the scenario could not be injected: the test does not come so far, or "
-				   "there is no memory to revoke",
+		[STOP_NOT_FIRED] = "the fault of the scenario could not be injected: the test does not come so far, there "
+				   "is no memory to revoke, or no device is bound to the driver",
 		[STOP_FAILED] = "the virtual machine could not run the scenarios",
 	};
 

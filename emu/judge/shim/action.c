@@ -132,6 +132,7 @@ static void unbind(struct share *share)
 {
 	fired(share);
 	ask_guest(SHARE_ASK_UNBIND);
+	share->missed = __atomic_load_n(&share->answered, __ATOMIC_ACQUIRE) == SHARE_NOT_DONE;
 }
 
 static void unmap_now(void *at, size_t length)
