@@ -64,6 +64,7 @@ struct share_device {
  * @calls: atomic; number of events that were calls on @devices
  * @fired: atomic; true after the shim did the action
  * @missed: the action had no effect, because no memory was pinned, or no device was bound
+ * @mapped: when the shim revoked memory, a CPU mapping of @devices existed
  * @answered: atomic; enum share_answer, set after the guest handled a request
  * @caller: process; SHARE_ASK_STOP stops its threads
  * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process wrote
@@ -82,6 +83,7 @@ struct share {
 	uint32_t calls;
 	uint32_t fired;
 	uint32_t missed;
+	uint32_t mapped;
 	uint32_t answered;
 	uint32_t caller;
 	uint32_t changed;

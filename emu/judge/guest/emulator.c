@@ -217,12 +217,16 @@ int emulator_events(struct emugpu_event *out, uint32_t *out_count)
 	return ret;
 }
 
-int emulator_asked(uint64_t *out)
+int emulator_count(struct emulator_counts *out)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };
 	int ret = ask(&test);
 
-	*out = test.counts.out_get_calls + test.counts.out_import_calls;
+	*out = (struct emulator_counts) {
+		.asked = test.counts.out_get_calls + test.counts.out_import_calls,
+		.callbacks = test.counts.out_callbacks,
+		.notified = test.counts.out_notified,
+	};
 	return ret;
 }
 

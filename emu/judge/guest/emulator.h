@@ -17,6 +17,18 @@ struct emulator_pins {
 	char first[192];
 };
 
+/**
+ * struct emulator_counts - numbers since the emulator was loaded
+ * @asked: calls to pin memory, including failed calls
+ * @callbacks: free callbacks that have returned
+ * @notified: importers of dma-bufs that were notified of a free
+ */
+struct emulator_counts {
+	uint64_t asked;
+	uint64_t callbacks;
+	uint64_t notified;
+};
+
 /** emulator_open - call once, before the other functions */
 int emulator_open(void);
 
@@ -35,8 +47,7 @@ const char *emulator_event_name(uint32_t kind);
 /** emulator_has_failed - whether the planned failure happened; cancels a failure that did not happen yet */
 bool emulator_has_failed(enum plan_fail fail);
 
-/** emulator_asked - number of calls to pin memory since the emulator was loaded, including failed calls */
-int emulator_asked(uint64_t *out);
+int emulator_count(struct emulator_counts *out);
 
 /** emulator_pins - the pins that exist now; @module: only its pins; NULL: all */
 int emulator_pins(struct emulator_pins *out, const char *module);

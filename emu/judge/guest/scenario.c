@@ -208,6 +208,8 @@ static int judge_tests(void)
 	verdict_tests(s, &run.tests, fired);
 	if (armed)
 		report_line("fired", "%s", fired && !run.tests.at[0].share->missed ? "yes" : "no");
+	if (armed && !run.dead)
+		trial_tell_revoked(run.tests.at[0].share);
 	if (run.tests.at[0].share->changed)
 		report_finding("foreign-handle", "another process that opened the device itself wrote %u pages of the test",
 			       run.tests.at[0].share->changed);

@@ -5,11 +5,11 @@
 #include "emu/judge/log/report.h"
 #include "trial.h"
 
-static uint64_t asked_before;
+static struct emulator_counts before;
 
 int trial_begin(void)
 {
-	return emulator_asked(&asked_before);
+	return emulator_count(&before);
 }
 
 static bool is_pin(const struct emugpu_event *event)
@@ -42,10 +42,10 @@ static int count_pins(const struct driver *driver, uint32_t *out_pins, uint32_t 
 
 static int count_asked(uint32_t *out)
 {
-	uint64_t now;
-	int ret = emulator_asked(&now);
+	struct emulator_counts now;
+	int ret = emulator_count(&now);
 
-	*out = (uint32_t)(now - asked_before);
+	*out = (uint32_t)(now.asked - before.asked);
 	return ret;
 }
 
@@ -62,4 +62,14 @@ int trial_tell(const struct driver *driver, const struct share *share, bool aske
 	if (share->bytes)
 		report_line("bytes", "%llx", (unsigned long long)share->bytes);
 	return 0;
+}
+
+void trial_tell_revoked(const struct share *share)
+{
+	struct emulator_counts now;
+
+	if (!emulator_count(&now))
+		report_line("revoked", "%llu callbacks %llu notified %u mapped",
+			    (unsigned long long)(now.callbacks - before.callbacks),
+			    (unsigned long long)(now.notified - before.notified), share->mapped);
 }

@@ -23,21 +23,29 @@ static unsigned int recorded(const struct recording *recording)
 	       (has_event(recording, EVENT_KERNEL, "dma_buf_attach ") ? TRIES_IMPORT : 0) |
 	       (has_event(recording, EVENT_KERNEL, "dma_map_pages ") ? TRIES_MAP : 0) |
 	       (has_event(recording, EVENT_KERNEL, "get_pages_persistent ") ? TRIES_PERSISTENT : 0) |
-	       (has_event(recording, EVENT_KERNEL, " by peerpin") ? TRIES_PEERPIN : 0) |
-	       (has_event(recording, EVENT_USER, "mmap ") ? TRIES_CPU_MAP : 0);
+	       (has_event(recording, EVENT_KERNEL, " by peerpin") ? TRIES_PEERPIN : 0);
 }
 
-/* Bits of enum tries that were tested. A scenario counts if it ended, its fault was injected and @untold is empty. */
-static unsigned int tried(const struct run *run)
+/*
+ * Bits of enum tries that the scenario tested. A revocation tests nothing if it reached nothing that the driver holds. For
+ * example, it ends no persistent pin.
+ */
+static unsigned int tested(const struct result *result)
 {
-	const struct result *result = run->results.at;
-	unsigned int bits = recorded(&run->recording);
-	size_t i;
+	const struct revoked *revoked = &result->revoked;
+	unsigned int bits = result->scenario.tries | TRIES_ANYTHING;
 
-	for (i = 0; i < run->results.count; i++, result++)
-		if (result->ended && !*result->untold && !run_stop_of(result))
-			bits |= result->scenario.tries | TRIES_ANYTHING;
-	return bits;
+	if (!(bits & TRIES_REVOKE))
+		return bits;
+	if (!revoked->callbacks && !revoked->notified)
+		return bits & ~TRIES_REVOKE;
+	return bits | (revoked->callbacks ? TRIES_CALLBACK : 0) | (revoked->mapped ? TRIES_CPU_MAP : 0);
+}
+
+/* Whether the scenario tested the driver: it ended, its fault was injected and @untold is empty. */
+static bool counts(const struct result *result)
+{
+	return result->ended && !*result->untold && !run_stop_of(result);
 }
 
 static void count_results(struct summary *s)
@@ -67,15 +75,23 @@ static void say_untold(struct summary *s)
 			 s->untold == 1 ? "" : "s", first_untold(s->run));
 }
 
-static bool is_tried(const struct run *run, const struct rule *rule, unsigned int bits)
+/* Whether a violation would have shown in some scenario; all of @needs must have been true of the same scenario. */
+static bool is_tried(const struct run *run, const struct rule *rule, unsigned int recorded)
 {
-	unsigned int needs = rule->needs | TRIES_ANYTHING;
+	const struct result *result = run->results.at, *end = result + run->results.count;
+	unsigned int needs = (rule->needs | TRIES_ANYTHING) & ~recorded;
 
-	return run->stop != STOP_NOTHING && run->stop != STOP_UNCALLED && (needs & bits) == needs;
+	if (run->stop == STOP_NOTHING || run->stop == STOP_UNCALLED)
+		return false;
+	for (; result < end; result++)
+		if (counts(result) && (needs & tested(result)) == needs)
+			return true;
+	return false;
 }
 
-static void add_rules(struct summary *s, unsigned int bits)
+static void add_rules(struct summary *s)
 {
+	unsigned int bits = recorded(&s->run->recording);
 	const struct rule *rule;
 
 	while ((rule = rule_at(s->count))) {
@@ -227,13 +243,12 @@ static void put_cause_first(struct summary *s)
 
 void summary_make(struct summary *out, const struct run *run)
 {
-	unsigned int bits = tried(run);
 	size_t i;
 
 	*out = (struct summary) { .run = run, .ms = progress_ms(&run->progress) };
 	count_results(out);
 	say_untold(out);
-	add_rules(out, bits);
+	add_rules(out);
 	count_left(out);
 	out->same_bytes = has_same_bytes(&run->results);
 	out->refused = find_refusal(&run->results);

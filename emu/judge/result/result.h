@@ -37,6 +37,18 @@ struct trial {
 };
 
 /**
+ * struct revoked - what a revocation reached; all 0: nothing, or the guest did not say
+ * @callbacks: free callbacks that ran
+ * @notified: importers of dma-bufs that were notified
+ * @mapped: a CPU mapping of the driver's device existed
+ */
+struct revoked {
+	unsigned int callbacks;
+	unsigned int notified;
+	unsigned int mapped;
+};
+
+/**
  * struct result - the result of a scenario that has begun
  * @ended: the guest reported the end of the scenario, or the VM died
  * @clean: the VM is in a good state, so that later scenarios can run in it
@@ -54,6 +66,7 @@ struct result {
 	bool armed;
 	bool fired;
 	struct trial trial;
+	struct revoked revoked;
 	char test[48];
 	char refused[160];
 	char untold[160];

@@ -15,13 +15,15 @@ enum boot {
 
 /* What a scenario tests. @needs of struct rule has the bits that a rule needs. */
 enum tries {
-	TRIES_REVOKE = 1 << 0,		/* GPU memory is revoked */
+	TRIES_REVOKE = 1 << 0,		/* GPU memory is revoked that the driver has pinned or imported */
 	TRIES_IOMMU = 1 << 1,
 	TRIES_FOREIGN = 1 << 2,
 	TRIES_UNLOAD = 1 << 3,
 	TRIES_VERSION = 1 << 4,
 	TRIES_ANYTHING = 1 << 5,	/* set for every scenario */
 	TRIES_CLOSE = 1 << 10,		/* the device is closed, and the process lives */
+	TRIES_CALLBACK = 1 << 14,	/* a free callback runs */
+	TRIES_CPU_MAP = 1 << 9,		/* memory is revoked while the test has a device of the driver mapped */
 	TRIES_MOVE = 1 << 13,		/* imported memory arrives late */
 	/* what the recording shows of the driver */
 	TRIES_PIN = 1 << 11,		/* get_pages was called, persistent or not */
@@ -29,7 +31,6 @@ enum tries {
 	TRIES_MAP = 1 << 6,		/* dma_map_pages was called */
 	TRIES_PERSISTENT = 1 << 7,	/* get_pages_persistent was called */
 	TRIES_PEERPIN = 1 << 8,		/* memory was pinned through peerpin */
-	TRIES_CPU_MAP = 1 << 9,		/* the test mapped a device of the driver */
 };
 
 /* The source of the numbers of a row's scenarios; most series number recorded events */

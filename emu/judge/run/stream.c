@@ -81,6 +81,13 @@ static bool take_trial(struct result *result, const char *what)
 	return t->told;
 }
 
+static bool take_revoked(struct result *result, const char *what)
+{
+	struct revoked *r = &result->revoked;
+
+	return sscanf(what, "%u callbacks %u notified %u mapped", &r->callbacks, &r->notified, &r->mapped) == 3;
+}
+
 static bool take_bytes(struct result *result, const char *sum)
 {
 	return sscanf(sum, "%" SCNx64, &result->trial.bytes) == 1;
@@ -165,6 +172,8 @@ static bool take_line(struct stream *stream, char *line)
 		return take_fired(result, line);
 	if (!strcmp(verb, "trial"))
 		return take_trial(result, line);
+	if (!strcmp(verb, "revoked"))
+		return take_revoked(result, line);
 	if (!strcmp(verb, "bytes"))
 		return take_bytes(result, line);
 	if (!strcmp(verb, "finding"))

@@ -36,6 +36,12 @@ static void fired_at_pins(struct share *share, bool pinned)
 	fired(share);
 }
 
+/* Call before memory is revoked. */
+static void note_mappings(struct share *share)
+{
+	share->mapped = mapping_has_tested();
+}
+
 static void take_memory(struct share *share)
 {
 	int gpu = gpu_open();
@@ -44,6 +50,7 @@ static void take_memory(struct share *share)
 
 	if (gpu < 0)
 		return;
+	note_mappings(share);
 	if (!gpu_callbacks(gpu, &before) && !gpu_revoke(gpu, false, before, &told))
 		fired_at_pins(share, told);
 	gpu_close(gpu);
@@ -99,6 +106,7 @@ static void close_now(int fd)
 /* Closes the GPU files first: the GPU memory is freed while it is pinned. Then closes the driver's file. */
 static void close_in_wrong_order(struct share *share, const struct call *call)
 {
+	note_mappings(share);
 	fired_at_pins(share, gpu_has_pins());
 	node_each(NODE_GPU, close_now);
 	close_now(call->fd);
@@ -218,6 +226,7 @@ void action_before(struct share *share, const struct call *call)
 /* ---- SHARE_DURING: revoke while the call runs ---------------------------------- */
 
 struct during {
+	struct share *share;
 	uint32_t usec;
 	int gpu;
 	int ready;	/* atomic; the revoking thread runs */
@@ -256,6 +265,7 @@ static void *revoke_later(void *arg)
 	while (!__atomic_load_n(&during->go, __ATOMIC_ACQUIRE))
 		sched_yield();
 	wait_usec(during->usec);
+	note_mappings(during->share);
 	during->ret = ret ? ret : gpu_revoke(during->gpu, during->usec % 2, before, &during->told);
 	return NULL;
 }
@@ -295,7 +305,7 @@ static long call_beside(struct during *during, const struct call *call)
 
 long action_during(struct share *share, const struct call *call)
 {
-	struct during during = { .usec = share->usec, .gpu = gpu_open() };
+	struct during during = { .share = share, .usec = share->usec, .gpu = gpu_open() };
 	long ret;
 	int error;
 

@@ -9,13 +9,14 @@ enum { MAPPINGS_MAX = 256 };
 struct mapping {
 	uintptr_t start;
 	uintptr_t end;	/* 0: unused */
+	bool tested;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mapping mappings[MAPPINGS_MAX];
 static unsigned int used;	/* all slots at and above this index are unused */
 
-static void add(uintptr_t start, uintptr_t end)
+static void add(uintptr_t start, uintptr_t end, bool tested)
 {
 	struct mapping *m = mappings;
 
@@ -25,7 +26,7 @@ static void add(uintptr_t start, uintptr_t end)
 		m++;
 	if (m == mappings + MAPPINGS_MAX)
 		return;
-	*m = (struct mapping){ start, end };
+	*m = (struct mapping){ start, end, tested };
 	if (m >= mappings + used)
 		__atomic_store_n(&used, (unsigned int)(m - mappings) + 1, __ATOMIC_RELEASE);
 }
@@ -40,10 +41,10 @@ static struct mapping *find(uintptr_t start, uintptr_t end)
 	return NULL;
 }
 
-void mapping_add(const void *at, size_t length)
+void mapping_add(const void *at, size_t length, bool tested)
 {
 	pthread_mutex_lock(&lock);
-	add((uintptr_t)at, (uintptr_t)at + length);
+	add((uintptr_t)at, (uintptr_t)at + length, tested);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -61,6 +62,18 @@ bool mapping_has(const void *at, size_t length)
 		return false;
 	pthread_mutex_lock(&lock);
 	has = find((uintptr_t)at, (uintptr_t)at + length);
+	pthread_mutex_unlock(&lock);
+	return has;
+}
+
+bool mapping_has_tested(void)
+{
+	const struct mapping *m;
+	bool has = false;
+
+	pthread_mutex_lock(&lock);
+	for (m = mappings; m < mappings + used; m++)
+		has |= m->end && m->tested;
 	pthread_mutex_unlock(&lock);
 	return has;
 }
@@ -88,8 +101,8 @@ void mapping_remove(const void *at, size_t length)
 	while ((m = find(start, end))) {
 		old = *m;
 		m->end = 0;
-		add(old.start, start);
-		add(end, old.end);
+		add(old.start, start, old.tested);
+		add(end, old.end, old.tested);
 	}
 	pthread_mutex_unlock(&lock);
 }

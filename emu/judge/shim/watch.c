@@ -43,10 +43,10 @@ static bool is_time(const struct share *share, const struct call *call, uint32_t
 	return n == share->nth;
 }
 
-static void note_mapping(const struct call *call, long ret)
+static void note_mapping(const struct share *share, const struct call *call, long ret)
 {
 	if (call->kind == CALL_MMAP && ret != (long)MAP_FAILED)
-		mapping_add((void *)ret, call->length);
+		mapping_add((void *)ret, call->length, node_of_driver(call->fd, share));
 	if (call->kind == CALL_MUNMAP && !ret)
 		mapping_remove(call->at, call->length);
 }
@@ -76,6 +76,6 @@ long watch_do(const struct call *call)
 
 	if (n <= SHARE_EVENTS_MAX)
 		share->took[n - 1] = (uint32_t)(usec_now() - start);
-	note_mapping(call, ret);
+	note_mapping(share, call, ret);
 	return ret;
 }

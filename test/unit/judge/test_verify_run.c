@@ -557,14 +557,73 @@ static void unused_calls_are_not_tried(void **state)
 	assert_int_equal(verify(""), 0);
 	says(out, "unmap-of-dead-mapping  13.3     ok\n");
 	says(out, "regions-left                    not tried\n");
-	says(out, "mapped-after-callback  11.3     not tried\n");
 	write_text("odd", "odd() {\n[ $1 = plain ] || return\necho \"event $1 kernel 1 get_pages by peerpin_nv\"\n"
-		   "echo \"event $1 user 1 mmap of /dev/x in 9 us\"\n"
 		   "echo \"trial $1 1 pins 1 own 2 calls 1 devices\"; echo \"end $1 clean\"; }\n");
 	assert_int_equal(verify(""), 0);
 	says(out, "unmap-of-dead-mapping  13.3     not tried\n");
 	says(out, "regions-left                    ok\n");
+}
+
+/* Runs with this line of the guest about each revocation. */
+static void verify_revoked(const char *revoked)
+{
+	char odd[256];
+
+	remove_files();
+	snprintf(odd, sizeof(odd), "odd() {\n[[ $2 = *event=* ]] || return\n"
+		 "echo \"fired $1 yes\"; echo \"revoked $1 %s\"; echo \"end $1 clean\"; }\n", revoked);
+	write_text("odd", odd);
+	assert_int_equal(verify(""), 0);
+}
+
+/* A mapping of another driver's device, or one that was gone at each revocation, shows nothing. */
+static void mapping_must_live_at_revocation(void **state)
+{
+	(void)state;
+	verify_revoked("1 callbacks 0 notified 0 mapped");
+	says(out, "dma-after-callback     11.3     ok\n");
+	says(out, "mapped-after-callback  11.3     not tried\n");
+	verify_revoked("1 callbacks 0 notified 1 mapped");
 	says(out, "mapped-after-callback  11.3     ok\n");
+}
+
+/* A revocation of persistent pins runs no free callback. */
+static void persistent_pins_try_no_callback(void **state)
+{
+	static const char *const rules[] = { "call-in-callback       11.3", "callback-waits         11.3",
+					     "slow-callback          11.3", "table-leaked           11.3" };
+	char line[64];
+	size_t i;
+
+	(void)state;
+	verify_revoked("0 callbacks 0 notified 1 mapped");
+	says(out, "dma-after-callback     11.3     not tried\n");
+	says(out, "mapped-after-callback  11.3     not tried\n");
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		snprintf(line, sizeof(line), "%s     not tried\n", rules[i]);
+		says(out, line);
+	}
+	says(out, "put-of-dead-table      12.3     ok\n");
+}
+
+/* An importer is notified; it has no free callback. */
+static void notified_importers_try_no_callback(void **state)
+{
+	(void)state;
+	verify_revoked("0 callbacks 2 notified 0 mapped");
+	says(out, "dma-after-callback     11.3     ok\n");
+	says(out, "slow-callback          11.3     not tried\n");
+}
+
+/* A revocation without an IOMMU, and an IOMMU without a revocation, find no DMA mapping that is left. */
+static void one_scenario_must_try_all(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[[ $1 = iommu*/* ]] || return\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	says(out, "bus-addresses          13.3     ok\n");
+	says(out, "dma-after-callback     11.3     ok\n");
+	says(out, "dma-mapped-after-callback 11.3     not tried\n");
 }
 
 static void same_bytes_are_noted(void **state)
@@ -1063,6 +1122,10 @@ int main(void)
 		cmocka_unit_test_setup(worst_defect_is_the_headline, setup),
 		cmocka_unit_test_setup(cause_precedes_wrong_data, setup),
 		cmocka_unit_test_setup(unused_calls_are_not_tried, setup),
+		cmocka_unit_test_setup(mapping_must_live_at_revocation, setup),
+		cmocka_unit_test_setup(persistent_pins_try_no_callback, setup),
+		cmocka_unit_test_setup(notified_importers_try_no_callback, setup),
+		cmocka_unit_test_setup(one_scenario_must_try_all, setup),
 		cmocka_unit_test_setup(same_bytes_are_noted, setup),
 		cmocka_unit_test_setup(refusal_is_only_a_note, setup),
 		cmocka_unit_test_setup(broken_rule_is_reported, setup),
