@@ -119,28 +119,37 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 }
 
 /*
- * If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. If a function of
- * the driver ends with a tail call of the GPU driver, the return address is in the caller of that function. If this caller
- * is the kernel, the violation is recorded under "kernel". The VM has no other driver that calls the GPU driver.
+ * If a function of the driver ends with a tail call of the GPU driver, the return address is in the caller of that function,
+ * and the violation is recorded under the caller's name. The caller is the kernel or, for a client of InfiniBand peer
+ * memory, the emulated InfiniBand core.
+ */
+static bool is_of_caller(const struct violation *v)
+{
+	return !strcmp(v->module, "kernel") || !strcmp(v->module, "ib_peer_shim");
+}
+
+/*
+ * If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. The VM has no other
+ * driver that calls the GPU driver.
  */
 static bool is_concerned(const struct violation *v, const struct driver *driver)
 {
 	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") ||
-	       !strcmp(v->module, "peerpin_nv") || !strcmp(v->module, "kernel");
+	       !strcmp(v->module, "peerpin_nv") || is_of_caller(v);
 }
 
 /* The kernel prints "FUNCTION+0xOFFSET/0xSIZE", and for a function of a module also "[MODULE]". */
-static bool is_in_kernel(const char *where)
+static bool is_in_caller(const char *where)
 {
-	return strstr(where, "+0x") && !strchr(where, '[');
+	return strstr(where, "+0x") && (!strchr(where, '[') || strstr(where, "[ib_peer_shim]"));
 }
 
 /* After a tail call the emulator does not know the driver's function, but it knows the caller of that function. */
 static void tell_violation(const struct violation *v, const struct driver *driver, uint64_t nr)
 {
-	const char *module = strcmp(v->module, "kernel") ? v->module : driver->name;
+	const char *module = is_of_caller(v) ? driver->name : v->module;
 
-	report_finding(v->rule, "%s, %s%s: %s (%llu times)", module, is_in_kernel(v->where) ? "a function called by " : "",
+	report_finding(v->rule, "%s, %s%s: %s (%llu times)", module, is_in_caller(v->where) ? "a function called by " : "",
 		       v->where, v->text, (unsigned long long)nr);
 }
 

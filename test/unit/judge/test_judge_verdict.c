@@ -115,6 +115,16 @@ static void tail_call_is_the_drivers(void **state)
 	says("finding plain put-wrong-kind direct, a function called by __x64_sys_ioctl+0x8f/0xd0: a pin (ch. 10) (1 times)\n");
 }
 
+/* The emulated InfiniBand core calls the client of peer memory, which ends with a tail call. */
+static void tail_call_of_peer_memory_is_the_drivers(void **state)
+{
+	(void)state;
+	find("1 direct umem_call_put+0x3f/0x80 [ib_peer_shim] put-by-other-process: put_pages (12.3)");
+	says("put-by-other-process direct, a function called by umem_call_put+0x3f/0x80 [ib_peer_shim]: put_pages (12.3)");
+	find("1 ib_peer_shim umem_call_put+0x3f/0x80 [ib_peer_shim] put-of-dead-table: put_pages (12.3)");
+	says("put-of-dead-table direct, a function called by umem_call_put+0x3f/0x80 [ib_peer_shim]: put_pages (12.3)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +132,7 @@ int main(void)
 		cmocka_unit_test(missing_fault_is_called_missing),
 		cmocka_unit_test(finding_names_the_drivers_function),
 		cmocka_unit_test(tail_call_is_the_drivers),
+		cmocka_unit_test(tail_call_of_peer_memory_is_the_drivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
