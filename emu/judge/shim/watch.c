@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -43,10 +44,21 @@ static bool is_time(const struct share *share, const struct call *call, uint32_t
 	return n == share->nth;
 }
 
+/*
+ * Whether the file may map GPU memory by the driver under test. Nodes of RDMA adapters may appear with a client of peer
+ * memory. They map queues only.
+ */
+static bool may_map_gpu(const struct share *share, int fd)
+{
+	char path[NODE_PATH_MAX];
+
+	return node_of_driver(fd, share) && node_kind(fd, path) == NODE_DRIVER && !strstr(path, "/dev/infiniband/");
+}
+
 static void note_mapping(const struct share *share, const struct call *call, long ret)
 {
 	if (call->kind == CALL_MMAP && ret != (long)MAP_FAILED)
-		mapping_add((void *)ret, call->length, node_of_driver(call->fd, share));
+		mapping_add((void *)ret, call->length, may_map_gpu(share, call->fd));
 	if (call->kind == CALL_MUNMAP && !ret)
 		mapping_remove(call->at, call->length);
 }
