@@ -22,7 +22,11 @@
 
 #include "p2p_check.h"
 
-enum { NOT_CALLED = 1 };
+enum {
+	NOT_CALLED = 1,
+	DATA_SIZE = 96,
+	DATA_PAGES = 4,		/* kmalloc() takes so many pages from no slab */
+};
 
 struct slot {
 	struct nvidia_p2p_page_table *table;
@@ -32,6 +36,8 @@ struct slot {
 	bool persistent;
 	const struct file *file;	/* file that puts the pin at its release; NULL: no file */
 	struct p2p_check_callback seen;
+	void *data;		/* argument of the callback */
+	void *object;		/* live object that @data points into, or NULL */
 };
 
 /* The slots are static because a callback may come at any time. */
@@ -118,10 +124,79 @@ static void callback(void *data)
 		msleep(slot->call.sleep_ms);
 }
 
+/* ---- arguments of the callback ------------------------------------------------ */
+
+static void callback_by_data(void *data)
+{
+	struct slot *slot;
+
+	for (slot = slots; slot < &slots[P2P_CHECK_SLOTS]; slot++)
+		if (slot->call.data && slot->data == data && !slot->seen.out_count)
+			callback(slot);
+}
+
+static void *data_fill(u8 *at, size_t size, size_t red_zones)
+{
+	memset(at, SLUB_RED_INACTIVE, size);
+	memset(at + red_zones, POISON_FREE, size - 2 * red_zones);
+	at[size - red_zones - 1] = POISON_END;
+	return at + size / 2;
+}
+
+static size_t data_size(const struct slot *slot)
+{
+	return slot->call.data == P2P_CHECK_DATA_PAGES ? DATA_PAGES * PAGE_SIZE : DATA_SIZE;
+}
+
+static void *data_of_object(const struct slot *slot)
+{
+	switch (slot->call.data) {
+	case P2P_CHECK_DATA_FREED_INSIDE:
+		return slot->object + DATA_SIZE - 1;
+	case P2P_CHECK_DATA_POISON:
+		return data_fill(slot->object, DATA_SIZE, 0);
+	case P2P_CHECK_DATA_PAGES:
+		return data_fill(slot->object, data_size(slot), sizeof(void *));
+	default:
+		return slot->object;
+	}
+}
+
+static bool data_is_freed(const struct slot *slot)
+{
+	return slot->call.data == P2P_CHECK_DATA_FREED || slot->call.data == P2P_CHECK_DATA_FREED_INSIDE;
+}
+
+/* Not for P2P_CHECK_DATA_SLOT */
+static int data_set(struct slot *slot)
+{
+	static u8 memory[DATA_SIZE];
+
+	slot->data = NULL;
+	if (slot->call.data == P2P_CHECK_DATA_NULL)
+		return 0;
+	slot->data = (void *)1;
+	if (slot->call.data == P2P_CHECK_DATA_NUMBER)
+		return 0;
+	slot->data = data_fill(memory, DATA_SIZE, sizeof(void *));
+	if (slot->call.data == P2P_CHECK_DATA_STATIC)
+		return 0;
+	slot->object = kmalloc(data_size(slot), GFP_KERNEL);
+	if (!slot->object)
+		return -ENOMEM;
+	slot->data = data_of_object(slot);
+	if (data_is_freed(slot)) {
+		kfree(slot->object);
+		slot->object = NULL;
+	}
+	return 0;
+}
+
 /* ---- pinning --------------------------------------------------------------- */
 
 static void slot_reset(struct slot *slot, const struct p2p_check_call *call, const struct file *file)
 {
+	kfree(slot->object);
 	memset(slot, 0, sizeof(*slot));
 	slot->table = &untouched;
 	slot->call = *call;
@@ -143,6 +218,13 @@ static struct nvidia_p2p_page_table **result_of(struct slot *slot)
 
 static int call_get(struct slot *slot, const struct p2p_check_call *call)
 {
+	int err = call->data ? data_set(slot) : 0;
+
+	if (err)
+		return err;
+	if (call->data)
+		return nvidia_p2p_get_pages(call->token, call->va_space, call->va, call->length, &slot->table,
+					    callback_by_data, slot->data);
 	return nvidia_p2p_get_pages(call->token, call->va_space, call->va, call->length, result_of(slot),
 				    call->flags & P2P_CHECK_NO_CALLBACK ? NULL : callback, slot);
 }
@@ -535,7 +617,11 @@ module_init(p2p_check_init);
 
 static void __exit p2p_check_exit(void)
 {
+	int i;
+
 	misc_deregister(&check_device);
+	for (i = 0; i < P2P_CHECK_SLOTS; i++)
+		kfree(slots[i].object);
 	pci_dev_put(other_peer);
 	pci_dev_put(peer);
 }

@@ -51,12 +51,27 @@ enum p2p_check_flags {
 	P2P_CHECK_UNSET_POINTER = 1 << 17,
 };
 
+/* Argument of the callback, which only compares it */
+enum p2p_check_data {
+	P2P_CHECK_DATA_SLOT,
+	P2P_CHECK_DATA_FREED,		/* a kfree()d object */
+	P2P_CHECK_DATA_FREED_INSIDE,	/* the last byte of a kfree()d object */
+	P2P_CHECK_DATA_UNWRITTEN,	/* an object that is not written yet */
+	P2P_CHECK_DATA_POISON,		/* the middle of an object with the contents of a freed object */
+	P2P_CHECK_DATA_PAGES,		/* memory of no slab with the contents of a freed object and its red zones */
+	P2P_CHECK_DATA_STATIC,		/* memory of the module with these contents */
+	P2P_CHECK_DATA_NUMBER,		/* no pointer */
+	P2P_CHECK_DATA_NULL,
+	P2P_CHECK_DATA_KINDS
+};
+
 /**
  * struct p2p_check_call - one call
  * @map: MAP, UNMAP, FREE_MAP: number of the mapping
  * @flags: flags of enum p2p_check_flags
  * @nv_flags: GET_PERSISTENT, PUT_PERSISTENT: flags of nv-p2p.h
  * @sleep_ms: GET: duration of the callback
+ * @data: GET: a value of enum p2p_check_data
  * @va: virtual address; PUT, PUT_PERSISTENT: 0 means the address of GET; POKE, PEEK: physical address
  * @length: GET, GET_PERSISTENT: bytes; PEEK: the address to copy to
  */
@@ -70,6 +85,8 @@ struct p2p_check_call {
 	__aligned_u64 length;
 	__u32 nv_flags;
 	__u32 sleep_ms;
+	__u32 data;
+	__u32 reserved;
 };
 
 /* Page table of a slot. If @out_version is P2P_CHECK_UNTOUCHED, the other results are unset. */

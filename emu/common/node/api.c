@@ -7,6 +7,7 @@
 
 #include "api.h"
 #include "monitor.h"
+#include "slab.h"
 #include "vmtime.h"
 
 enum {
@@ -61,6 +62,16 @@ static void delay(void)
 		delay_ms = 0;
 }
 
+/*
+ * A callback that only compares what it reads from freed memory does no harm now. But once the memory is allocated again,
+ * the callback may take it for another pin, and end that pin.
+ */
+static void check_data(void (*callback)(void *data), const void *data)
+{
+	if (emugpu_slab_is_freed(data))
+		emugpu_violation(EMUGPU_RULE_USE_AFTER_FREE, callback);
+}
+
 void emugpu_api_callback(void (*callback)(void *data), void *data, const void *table)
 {
 	s64 ns;
@@ -70,6 +81,7 @@ void emugpu_api_callback(void (*callback)(void *data), void *data, const void *t
 	WRITE_ONCE(callback_table, table);
 	WRITE_ONCE(callback_task, current);
 	delay();
+	check_data(callback, data);
 	emugpu_vmtime_begin(emugpu_monitor_callback_period());
 	WRITE_ONCE(running_callback, ++callback_number);
 	callback(data);

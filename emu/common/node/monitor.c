@@ -103,7 +103,7 @@ static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_NULL_RESULT] =
 		"null-result: get_pages without a place for the page table, which crashes",
 	[EMUGPU_RULE_USE_AFTER_FREE] =
-		"use-after-free: a pointer that was read from freed memory was passed to the GPU driver",
+		"use-after-free: freed memory was passed to a free callback, or a pointer read from freed memory to the GPU driver",
 	[EMUGPU_RULE_UNINITIALISED_MEMORY] =
 		"uninitialised-memory: a pointer that was read from unwritten memory was passed to the GPU driver",
 };
