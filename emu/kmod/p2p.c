@@ -17,6 +17,7 @@
 #include "monitor.h"
 #include "pin.h"
 #include "poison.h"
+#include "trap.h"
 
 /* For hardware of 2011; kept so that old consumers build and load. */
 int nvidia_p2p_init_mapping(uint64_t p2p_token, struct nvidia_p2p_params *params,
@@ -90,6 +91,8 @@ static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p
 	*page_table = table;
 	emugpu_api_lock();
 	err = emugpu_pin_open(pin);
+	if (!err && !NVIDIA_P2P_VERSION_COMPATIBLE(table, emugpu_driver_table_version()))
+		emugpu_trap_set_incompatible(table);
 	emugpu_api_unlock();
 	if (!err)
 		emugpu_event_happens(kind, table, request->caller);

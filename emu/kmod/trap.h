@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Traps: hardware watchpoints on the page tables of pins that have ended. A trapped access is a violation by the
- * accessing module. A processor has four watchpoints, so the traps watch two words of the last two tables. All functions
- * but emugpu_trap_room() may sleep and take their own lock.
+ * Traps: hardware watchpoints on page tables that a consumer must not use. A trapped access is a violation by the
+ * accessing module. A processor has four watchpoints, so the traps watch at most two words of the last two tables. All
+ * functions but emugpu_trap_room() may sleep and take their own lock.
  */
 #ifndef _EMUGPU_TRAP_H
 #define _EMUGPU_TRAP_H
@@ -22,6 +22,9 @@ size_t emugpu_trap_room(size_t size);
 
 /* Watches the table of a pin that has ended. */
 void emugpu_trap_set(const struct nvidia_p2p_page_table *table);
+
+/* Watches pages[] of a live table that the consumer must refuse because of its version. */
+void emugpu_trap_set_incompatible(const struct nvidia_p2p_page_table *table);
 
 /* Call before @table is freed. NULL: does nothing. */
 void emugpu_trap_drop(const struct nvidia_p2p_page_table *table);

@@ -68,7 +68,7 @@ static const struct rule rules[] = {
 	{ "cannot-unload", "", SEVERITY_LEAK, "the module could not be removed when no process had the device open", 0 },
 
 	{ "no-version-check", "13.3", SEVERITY_CONTRACT, "the driver used a page table without checking its version",
-	  TRIES_VERSION | TRIES_MAP },
+	  TRIES_VERSION | TRIES_PIN },
 	{ "put-wrong-address", "12.3", SEVERITY_CONTRACT, "put_pages with another address than get_pages", TRIES_PIN },
 	{ "map-of-dead-table", "13.3", SEVERITY_CONTRACT, "dma_map_pages of a page table that was not pinned", TRIES_MAP },
 	{ "unmap-wrong-peer", "13.3", SEVERITY_CONTRACT, "dma_unmap_pages for another device than dma_map_pages", TRIES_MAP },

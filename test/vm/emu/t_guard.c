@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "test/vm/core/pin.h"
+#include "test/vm/harness/module.h"
 #include "thread.h"
 
 enum { WATCH_MS = 600 };
@@ -499,6 +500,40 @@ CASE(read_of_dead_table_is_a_breach)
 	EXPECT(emu_guard_mappings(fd, 0) == 0, "off");
 	version(0);
 	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+static int get_of_version(const char *number)
+{
+	int err = module_set("emugpu/parameters/table_version", number);
+
+	if (err)
+		return err;
+	err = get(0, VA, 2 * PAGE);
+	return module_set("emugpu/parameters/table_version", "0x20000") ?: err;
+}
+
+/* Reverses pages[], for which it reads the member. */
+CASE(use_of_incompatible_table_is_a_breach)
+{
+	char module[48];
+	uint64_t before = emu_violations(fd, EMUGPU_RULE_NO_VERSION_CHECK, module);
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(emu_guard_mappings(fd, 1) == 0 && get_of_version("0x10002") == 0 && version(0) == 0x10002, "get");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(with_flags(P2P_CHECK_REVERSE, 0, 0) == 0, "use");
+	EXPECT(emu_violations(fd, EMUGPU_RULE_NO_VERSION_CHECK, module) > before, "not seen");
+	EXPECT(!strcmp(module, "p2p_check"), "by %s", module);
+	rules_watch(fd);
+	EXPECT(put(0) == 0, "put");
+	EXPECT_NO_BREACH(fd);
+	read_dead_table();
+	CHECK_CASE();
+	EXPECT(get_of_version("0x20000") == 0 && with_flags(P2P_CHECK_REVERSE, 0, 0) == 0 && put(0) == 0, "compatible");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(emu_guard_mappings(fd, 0) == 0, "off");
 	free_one();
 }
 
