@@ -8,7 +8,7 @@
 # libnvidia-ml; a program depends only on the libraries that it uses.
 UNIT_SRC := $(wildcard test/unit/*/test_*.c)
 UNIT_BIN := $(patsubst %.c,$(B)/bin/test/%,$(notdir $(UNIT_SRC)))
-UNIT_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,plot verify tool judge gdr verbs fi ucm emucuda peerpin)
+UNIT_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,plot verify tool judge gdr verbs fi ranges emucuda peerpin)
 VM_SRC := $(wildcard test/vm/*/*.c)
 VM_BIN := $(patsubst %.c,$(B)/bin/vm/%,$(notdir $(VM_SRC)))
 

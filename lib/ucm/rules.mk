@@ -14,8 +14,9 @@ $(B)/lib/libpeerpin-ucm.so.1: $(UCM_OBJ) $(UCM_LIB_OBJ) lib/ucm/libpeerpin-ucm.m
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpeerpin-ucm.so.1 -Wl,-z,defs -Wl,-z,nodelete \
 		-Wl,--version-script=lib/ucm/libpeerpin-ucm.map -o $@ $(filter %.o,$^) -L$(B)/lib -lpeerpin -lpthread -ldl
 
-# for the unit tests: without the functions of libibverbs, which would take the place of the tests' own
-$(B)/lib/libucm.a: $(B)/obj/ucm/ranges.o
+# For the unit tests: without the functions of libibverbs, which would take the place of the tests' own. The name is not
+# libucm.a, because the linker would take that for UCX's -lucm.
+$(B)/lib/libranges.a: $(B)/obj/ucm/ranges.o
 
 $(B)/obj/ucm:
 	mkdir -p $@
