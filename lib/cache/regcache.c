@@ -29,7 +29,7 @@
  * I5 A thread becomes a user of an entry in one way only: it counts its
  *    reference, then finds the entry LIVE or makes it LIVE. The exception is the
  *    thread that pins: it counts its reference before the entry leaves PENDING or
- *    ORPHAN, and may put it before, too.
+ *    ORPHAN, and may also put it before then.
  *
  * The end of a callback. The thread that has called pin or unpin does not wait for the
  * mutex to change the state: while that thread slept, all misses of this range would
@@ -126,8 +126,8 @@
  * Progress. A put, and a get that hits, are wait-free: the number of steps of a get
  * is bounded by the number of entries that cover the address. A miss waits for the
  * mutex, for pending registrations and evicted entries that overlap its range and,
- * if the budget requires it, for unpins. A pin or unpin in progress waits for no user of the cache,
- * and after it no thread waits for the mutex, unless the new entry replaces others or the pin has failed.
+ * if the budget requires it, for unpins. A pin or unpin in progress waits for no user of the cache. When it
+ * has ended, its thread does not wait for the mutex, unless the new entry replaces others or the pin has failed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -681,7 +681,7 @@ void pp_cache_set_no_files(struct pp_cache *cache)
 
 /* ---- beginning and end ------------------------------------------------------------------ */
 
-/* A thread that waits for the lock spins before it sleeps: the lock is held for a fraction of the time that a sleep takes. */
+/* A thread that waits for the lock spins before it sleeps, because a sleep takes longer than the lock is held. */
 static void lock_init(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attr;
@@ -781,6 +781,8 @@ PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
 	if (cache->is_going)
 		pp_watch_end(cache);
 	pp_cache_flush(cache);
+	pp_cache_lock(cache);	/* publish the flush's unpins */
+	pp_cache_unlock(cache, NULL);
 	pp_readers_end(&cache->readers);
 	pp_index_end(&cache->index);
 	pp_pool_end(&cache->pool);

@@ -2,6 +2,7 @@
 /* Cache statistics that a process publishes; peerpin top finds and reads them. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,25 @@ static struct cache_counts counts(void)
 
 	assert_int_equal(observe(&c), 1);
 	return c;
+}
+
+static int own_fd(void)
+{
+	char path[64];
+	struct fds fds;
+	size_t i;
+	int fd = -1;
+
+	assert_int_equal(fds_find(&fds), 0);
+	for (i = 0; i < fds.count; i++) {
+		if (fds.at[i].kind != FD_CACHE || fds.at[i].pid != getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds.at[i].fd);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+	}
+	fds_free(&fds);
+	assert_true(fd >= 0);
+	return fd;
 }
 
 static void get_and_put(unsigned int page)
@@ -112,6 +132,29 @@ static void counts_never_fall(void **state)
 		assert_int_equal(now.misses - before.misses, 1);
 		before = now;
 	}
+}
+
+static uint64_t published_unpins(void)
+{
+	uint64_t unpins = 0;
+	int file = own_fd();
+
+	assert_int_equal(pread(file, &unpins, sizeof(unpins), offsetof(struct pp_published, unpins)), sizeof(unpins));
+	close(file);
+	return unpins;
+}
+
+static void destroy_publishes_its_unpins(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	make(&mock_host_ops, 0, 0);
+	before = published_unpins();
+	get_and_put(1);
+	get_and_put(2);
+	make(&mock_host_ops, 0, 0);	/* destroys the cache with both entries */
+	assert_int_equal(published_unpins() - before, 2);
 }
 
 /* Run @run in a child of fork() and return its result. */
@@ -273,25 +316,6 @@ static void file_size_limit_publishes_nothing(void **state)
 
 /* ---- hostile observers ---------------------------------------------------- */
 
-static int own_fd(void)
-{
-	char path[64];
-	struct fds fds;
-	size_t i;
-	int fd = -1;
-
-	assert_int_equal(fds_find(&fds), 0);
-	for (i = 0; i < fds.count; i++) {
-		if (fds.at[i].kind != FD_CACHE || fds.at[i].pid != getpid())
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds.at[i].fd);
-		fd = open(path, O_RDWR | O_CLOEXEC);
-	}
-	fds_free(&fds);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 static void published_file_is_read_only(void **state)
 {
 	int fd = own_fd();
@@ -422,6 +446,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hits_and_misses_are_published, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_threads_still_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(counts_never_fall, setup, teardown),
+		cmocka_unit_test_setup_teardown(destroy_publishes_its_unpins, setup, teardown),
 		cmocka_unit_test_setup_teardown(child_publishes_its_own_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(top_shows_forked_child, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_published_unless_asked, setup, teardown),
