@@ -37,6 +37,12 @@ static int driver_register(void)
 	return ++last;
 }
 
+/* Stands for ibv_dereg_mr(). */
+static void driver_deregister(int key)
+{
+	printf("registration %d ends\n", key);
+}
+
 /* First the watch, then the registration: a page that is replaced in between changes the watch. */
 static void make(void *at)
 {
@@ -56,8 +62,10 @@ static int look_up(void *at)
 {
 	if (cached.key && pp_watch_valid(ctx, &cached.watched))
 		return cached.key;
-	if (cached.key)
+	if (cached.key) {
+		driver_deregister(cached.key);
 		need(!pp_unwatch(ctx, &cached.watched), "pp_unwatch", "no such watch");
+	}
 	make(at);
 	return cached.key;
 }
@@ -70,8 +78,8 @@ static void expect(const char *what, int key, int wanted)
 
 static void *map(void *at)
 {
-	void *p = mmap(at, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | (at ? MAP_FIXED_NOREPLACE : 0),
-		       -1, 0);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | (at ? MAP_FIXED_NOREPLACE : 0);
+	void *p = mmap(at, SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	need(p != MAP_FAILED && (!at || p == at), "mmap", "no memory at the address");
 	return p;
@@ -96,6 +104,7 @@ int main(void)
 
 	need(!madvise(at + SIZE / 2, 4096, MADV_DONTNEED), "madvise", "failed");
 	expect("one page discarded", look_up(at), 3);
+	driver_deregister(cached.key);
 	pp_close(ctx);		/* ends the watch */
 	puts("watch: OK");
 	return 0;

@@ -350,13 +350,13 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	return pin_evicting(c, e, w, work, why);
 }
 
-/* The pin succeeded at the first attempt, and replaces no entry. */
+/* The pinned entry replaces no entry, and the time of its pin fits into struct pp_pinned. */
 static bool is_plain(const struct want *w, const struct pp_cache_work *work)
 {
-	return w->alone && work->pins == 1 && work->pin_ns <= UINT32_MAX;
+	return w->alone && work->pin_ns <= UINT32_MAX;
 }
 
-/* The new entry replaces the entries that overlap it. */
+/* As pp_done_pin(), but waits for the lock, and forgets the entries that the new entry replaces. */
 static void replace(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
