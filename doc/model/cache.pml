@@ -25,7 +25,7 @@
  *  - Without FIRST a new registration is LIVE with no user: its first user is a getter like others.
  *  - The thread that ends a pin or unpin pushes the entry to a stack, and a holder of the lock does the rest (done.h). With
  *    FIRST a process of its own does the rest, at any later time. Without FIRST the thread does it itself.
- *  - The first user of a registration counts in the entry.
+ *  - The first user's reference counts in the entry (@shared).
  *  - A key is a region, and the index has a word for each. The entry that a getter found there may be out of date by then.
  *  - Two getters pass an entry to each other without a modelled operation: a real program needs a lock or the like for it,
  *    and so has a barrier.

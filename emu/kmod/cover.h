@@ -56,7 +56,10 @@ int emugpu_cover_fill(struct emugpu_cover *cover);
 /* Returns -EBUSY if the window of a covered page is closed: the page cannot be restored now. */
 int emugpu_cover_check(const struct emugpu_cover *cover);
 
-/* Number of covered pages. Pages are numbered from 0, in the order of the calls of emugpu_cover_page(). */
+/*
+ * Number of covered pages. Pages are numbered from 0, in the order of the calls of emugpu_cover_page() and
+ * emugpu_cover_mark().
+ */
 u32 emugpu_cover_size(const struct emugpu_cover *cover);
 
 /*

@@ -12,7 +12,7 @@ struct mm_struct;
  */
 int emugpu_spaces_visit(void (*visit)(struct mm_struct *mm, void *data), void *data);
 
-/* Logs that a process was skipped, and that no other search follows. */
+/* Logs that a process was skipped. Call it if no other search follows. */
 void emugpu_spaces_skipped(void);
 
 #endif

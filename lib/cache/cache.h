@@ -31,9 +31,9 @@ struct pp_refusal {
  * @mark: process that the cache belongs to (process.h)
  * @clock: time that readers stamp entries with; ticks at each miss
  * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
- * @left: pp_cache_tidy() was called and could not take the lock
- * @done: index of the first entry of a stack of entries whose pin or unpin has ended (done.h), or PP_NO_ENTRY. Any thread adds
- *	an entry; the holder of @lock takes all
+ * @left: the holder of @lock must call pp_cache_sweep() after its unlock
+ * @done: index of the first entry of a stack of entries whose pin or unpin has ended (done.h), or PP_NO_ENTRY. Any
+ *	thread adds an entry; the holder of @lock takes all
  * @lock: protects the fields below, and all fields above from changes by other writers
  * @waiters: threads that wait; they have dropped @lock
  * @is_going: pp_hook_is_going() if the hook reports frees to this cache, else NULL
@@ -98,7 +98,7 @@ struct pp_doomed {
 #define PP_NONE_DOOMED { PP_NO_ENTRY }
 
 /*
- * Called with @lock held, except pp_cache_await_unpins() and pp_cache_tidy(). pp_cache_unlock() drops
+ * Called with @lock held, except pp_cache_lock(), pp_cache_await_unpins() and pp_cache_tidy(). pp_cache_unlock() drops
  * @lock; the functions that wait drop @lock and take it again.
  */
 
@@ -116,7 +116,7 @@ static inline void pp_cache_tick(struct pp_cache *c)
 		pp_lru_age(&c->lru, &c->pool, now);
 }
 
-/* A load and a store, because a read-modify-write of an atomic costs several nanoseconds. */
+/* Under @lock. A load and a store, because a read-modify-write of an atomic costs several nanoseconds. */
 static inline void pp_cache_count_pending(struct pp_cache *c, int by)
 {
 	unsigned int now = atomic_load_explicit(&c->pending, memory_order_relaxed);

@@ -103,8 +103,8 @@ void pp_done_all(struct pp_cache *c)
 }
 
 /*
- * Without the lock: the first user may put the entry before the entry becomes LIVE or GONE. Then that put neither unpins the
- * GONE entry nor evicts to keep the budget. The sweep does both: pp_cache_tidy() sets @left before the user gets the entry.
+ * The first user may put the entry before it becomes LIVE or GONE. Such a put neither unpins the entry nor evicts others
+ * to keep the budget. The sweep does both: pp_cache_tidy() sets @left before the user gets the entry.
  */
 void pp_done_pin(struct pp_cache *c, struct pp_entry *e, struct pp_pinned pinned)
 {
@@ -123,6 +123,6 @@ bool pp_done_unpin(struct pp_cache *c, struct pp_entry *e)
 {
 	pp_room_give_back(c, e->pub.length);
 	push(c, e);
-	/* A waiter is counted, then takes the stack (seq_cst): it finds the entry there, or push() found the stack that it left. */
+	/* A waiter counts itself, then empties the stack. So it finds @e, or push() read the emptied stack and we see @count. */
 	return __builtin_expect(atomic_load_explicit(&c->waiters.count, memory_order_relaxed), 0);
 }

@@ -38,7 +38,7 @@ bool pp_done_unpin(struct pp_cache *c, struct pp_entry *e);
 /* Do the rest for all entries of the stack. */
 void pp_done_all(struct pp_cache *c);
 
-/* Add @pins, whose time was @ns, to the statistics. */
+/* Add @pins to the statistics. The time @ns of one of them counts @counts times. */
 void pp_done_count(struct pp_cache *c, uint32_t pins, uint64_t ns, uint32_t counts);
 
 /* A PENDING or ORPHAN entry was pinned: it becomes LIVE or GONE. Its first user has counted a reference. */

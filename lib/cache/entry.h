@@ -46,7 +46,9 @@ enum pp_entry_state {
  *	value of @doom in struct pp_cache when the entry was doomed
  * @prev, @next: neighbours in an LRU list, or in another list of struct pp_cache
  * @link: in an LRU list: 1 in the list of cold entries, else 0. FREE: next entry of
- *	the pool. GONE, EVICTED, DEAD: next entry that the same thread examines or unpins
+ *	the pool. GONE, EVICTED, DEAD: next entry that the same thread examines or unpins.
+ *	In @done of struct pp_cache: next entry of the stack; before LIVE or GONE @prev,
+ *	@queued and @next of such an entry are the fields of struct pp_pinned
  */
 struct pp_entry {
 	struct pp_cache_entry pub;

@@ -37,7 +37,7 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s);
  */
 void pp_room_enter(struct pp_cache *c, uint64_t length);
 
-/* An unpin has ended: gives its room back. pp_room_end_waits() follows. */
+/* An unpin has ended: gives its room back. A thread must call pp_room_end_waits() later, with the lock held. */
 void pp_room_give_back(struct pp_cache *c, uint64_t length);
 
 /* End the waits for room that is free now. */

@@ -86,8 +86,8 @@ static int rebuild(struct pp_subs *s)
 /* ---- changes of one subscription: with the lock held ------------------------------------- */
 
 /*
- * valid() compares the word with @hit only. The word was @epoch - 1 before the watch or pin began, and is never again:
- * it counts up.
+ * valid() compares the word with @hit only. The word had @epoch - 1 before the watch or pin began, and never has it again,
+ * because it only grows.
  */
 static void hit_set(struct pp_sub *sub)
 {

@@ -45,7 +45,7 @@ enum pp_sub_stage {
  * @entries: at least the number of entries of exactly this range in caches
  * @discarded: valid() has subtracted an entry from @entries. The next unsubscription, if it comes
  *	before an add(), is of the same entry
- * @hit: in the stage LIVE @epoch, otherwise another number, so valid() reads only this
+ * @hit: in the stage LIVE @epoch, otherwise @epoch - 1, which the word never has again. valid() compares the word with @hit
  */
 struct pp_sub {
 	_Alignas(64) _Atomic uint64_t start;
@@ -103,7 +103,7 @@ int pp_subs_add(struct pp_subs *s, uint64_t start, uint64_t length);
 /* A cache has removed an entry. */
 void pp_subs_remove(struct pp_subs *s, uint64_t start, uint64_t length);
 
-/* For pp_subs_valid(): the cache removes its entry. Returns false. */
+/* pp_subs_valid() calls it if the cache must remove its entry; counts this removal. Returns false. */
 bool pp_subs_discard(struct pp_subs *s, uint64_t start, uint64_t length);
 
 /* All caches are gone. */

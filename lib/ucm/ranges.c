@@ -183,7 +183,7 @@ static uint64_t processor_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* In a VM this time has the time of other VMs in it. So the time of one look counts at most twice that of the last. */
+/* In a VM this time includes time in which other VMs ran. So the time of one look counts at most twice that of the last. */
 static uint64_t believed_ns(uint64_t ns)
 {
 	uint64_t most = 2 * look_ns + 1000;

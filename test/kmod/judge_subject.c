@@ -161,7 +161,7 @@ static int by_no_failure(void)
 	return 0;
 }
 
-/* A failed call must leave @is as the real function leaves it. Otherwise the load does not fail by -ENOMEM. */
+/* @is: the failed call left its results as the real function does. If not, the load fails with another error. */
 static int failed_with(bool is)
 {
 	return is ? -ENOMEM : -EBADMSG;

@@ -5,8 +5,8 @@
 #include <linux/types.h>
 
 /*
- * Whether @p, any value, points into an object that kfree() or kmem_cache_free() has freed. Only slub_debug=ZP shows
- * this. With KASAN returns false: KASAN reports the access itself.
+ * Whether @p points into an object that kfree() or kmem_cache_free() has freed. @p may have any value. Always false
+ * without slub_debug=ZP, and with KASAN, which reports the access itself.
  */
 bool emugpu_slab_is_freed(const void *p);
 

@@ -64,7 +64,7 @@ static void delay(void)
 
 /*
  * A callback that only compares what it reads from freed memory does no harm now. But once the memory is allocated again,
- * the callback may take it for another pin, and end that pin.
+ * the callback may find another pin there, and end that pin.
  */
 static void check_data(void (*callback)(void *data), const void *data)
 {

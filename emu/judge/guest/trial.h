@@ -19,7 +19,7 @@ int trial_begin(void);
  */
 int trial_tell(const struct driver *driver, const struct share *share, bool asked);
 
-/** trial_tell_revoked - report what a revocation since trial_begin() reached. No process may hang in the kernel. */
+/** trial_tell_revoked - report what a revocation since trial_begin() reached; only while no process hangs in the kernel */
 void trial_tell_revoked(const struct share *share);
 
 #endif

@@ -14,7 +14,7 @@ enum {
 	SYMBOLS_MAX = 2,
 };
 
-/* One call by the subject, from entry to return. @before: the value at @result_at of struct allocator at entry */
+/* One call by the subject, from entry to return. @before: what @result_at of struct allocator pointed to at entry */
 struct call {
 	unsigned long arguments[ARGUMENTS];
 	unsigned long caller;

@@ -27,8 +27,8 @@ static unsigned int recorded(const struct recording *recording)
 }
 
 /*
- * Bits of enum tries that the scenario tested. A revocation tests nothing if it reached nothing that the driver holds. For
- * example, it ends no persistent pin.
+ * Bits of enum tries that the scenario tested. A revocation counts only if it reached memory that the driver holds. It
+ * ends no persistent pin.
  */
 static unsigned int tested(const struct result *result)
 {
@@ -75,7 +75,7 @@ static void say_untold(struct summary *s)
 			 s->untold == 1 ? "" : "s", first_untold(s->run));
 }
 
-/* Whether a violation would have shown in some scenario; all of @needs must have been true of the same scenario. */
+/* Whether some scenario could show a violation: it tested all needs of the rule that the recording does not show. */
 static bool is_tried(const struct run *run, const struct rule *rule, unsigned int recorded)
 {
 	const struct result *result = run->results.at, *end = result + run->results.count;
@@ -219,8 +219,8 @@ static bool explains(const struct results *results, const char *cause, const cha
 }
 
 /*
- * A late transfer makes data wrong: a test reads what was in the memory before, or what was written after the end. If
- * the transfer was seen in each of these scenarios, it comes before its symptom.
+ * A late transfer makes data wrong: a test reads what was in the memory before. If each scenario with wrong data also has
+ * the late transfer, the rule of the transfer comes before data-wrong.
  */
 static void put_cause_first(struct summary *s)
 {

@@ -15,8 +15,8 @@ enum {
 
 /*
  * In the order in which a quick run tries the rows. SERIES_VALUES comes first: its first boot needs no recording.
- * Then come the rows that find most. A row may repeat the name and the keys of another row, with fewer scenarios for
- * other boots.
+ * Then come the rows that find most. A row may repeat another row's name and keys, to try fewer of its scenarios with
+ * another boot.
  */
 static const struct row rows[] = {
 	{ "", "", SERIES_VALUES, 1, 0, PLAIN | IOMMU | HIGH | OTHER, ALL | HIGH | OTHER, 0, 1, 1, { 0 } },
@@ -35,7 +35,7 @@ static const struct row rows[] = {
 	  PLAIN | IOMMU, TRIES_REVOKE, 0, 0, { 0 } },
 	{ "revoke-at-user-%u", "user-event=%u:revoke", SERIES_USER, 1, 10, PLAIN, PLAIN | IOMMU,
 	  TRIES_REVOKE, 0, 0, { 0 } },
-	/* Without an IOMMU, DMA by addresses from before a revocation still reaches memory that its owner keeps. */
+	/* Stale bus addresses show only with an IOMMU: without it they still reach the memory, which its owner keeps. */
 	{ "revoke-at-user-%u", "user-event=%u:revoke", SERIES_USER, 1, 0, IOMMU, 0, TRIES_REVOKE, 0, 0, { 0 } },
 	{ "late-memory-%u", "move=%u", SERIES_IMPORTS, 1, 0, PLAIN, PLAIN | IOMMU, TRIES_MOVE, 1, 1, { 100 } },
 	{ "kill-at-kernel-%u", "kernel-event=%u:kill", SERIES_KERNEL, 1, 6, PLAIN, PLAIN | IOMMU,

@@ -296,7 +296,7 @@ static const struct event *find_mapped(const struct calls *calls)
 	return end[-1].event;
 }
 
-/* The first pass also revokes while a CPU mapping exists. Otherwise nothing could find a mapping that the driver leaves. */
+/* The first pass also revokes while a CPU mapping exists. Its other revocations may all come between two mappings. */
 static void put_user(const struct sink *sink)
 {
 	const struct event *mapped = find_mapped(&sink->calls[EVENT_USER]);

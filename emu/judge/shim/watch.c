@@ -45,8 +45,8 @@ static bool is_time(const struct share *share, const struct call *call, uint32_t
 }
 
 /*
- * Whether the file may map GPU memory by the driver under test. Nodes of RDMA adapters may appear with a client of peer
- * memory. They map queues only.
+ * Whether a mapping of the file may be GPU memory that the driver under test maps. The nodes of RDMA adapters, which may
+ * appear with a client of peer memory, map only queues.
  */
 static bool may_map_gpu(const struct share *share, int fd)
 {

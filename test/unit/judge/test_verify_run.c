@@ -361,7 +361,7 @@ static int line_of(const char *text, const char *line)
 	return n;
 }
 
-/* If the test damages the VM without a fault, each scenario needs a VM. Those that find most must have the time. */
+/* If the driver damages the VM without a fault, each scenario needs a VM. The scenarios that find most come first. */
 static void damaged_vm_puts_off_trials(void **state)
 {
 	char ran[1 << 14];

@@ -419,7 +419,7 @@ static bool changes_soon(const struct peerpin_watch *w)
 	return !watch_lives(w);
 }
 
-/* Opens a program that no process has mapped: the kernel reclaims only pages that one process has. */
+/* Opens a program that no process has mapped: the kernel reclaims only pages that exactly one process maps. */
 static int open_idle_file(void)
 {
 	char path[512] = "";

@@ -222,7 +222,7 @@ CASE(watch_takes_at_most_128_bytes)
 
 /*
  * A tree of 100 times as many watches is one and a half times as high. A scan would take 100 times as long. The fixed
- * time of an exit is a large part of the time of few watches, so the smaller time of two numbers of watches counts. The
+ * time of an exit is a large part of the time of few watches, so the smaller of the times with few and with more watches counts. The
  * bound has room for a processor that other programs use, too.
  */
 CASE(cost_of_a_watch_grows_less_than_20_times)

@@ -146,7 +146,7 @@ CASE(late_write_to_freed_memory_is_reported)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* The data read begin at a word at which the emulator looks. */
+/* The buffer begins at a multiple of 512 bytes, where the emulator looks for copies. */
 CASE(late_read_of_freed_memory_is_reported)
 {
 	static _Alignas(512) struct {

@@ -421,8 +421,8 @@ static uint64_t late_writes(void)
 }
 
 /*
- * The guard fills the first page last, in the middle of the time that a revocation takes. So a write in the first third
- * ends before. A busy host may stop the writer for the whole time.
+ * The guard fills the first page last, in the middle of the time that a revocation takes. So a writer that stops after a
+ * third of this time stops before its page is filled. A busy host may stop the writer for the whole time.
  */
 CASE(write_soon_after_callback_is_seen)
 {
@@ -513,7 +513,7 @@ static int get_of_version(const char *number)
 	return module_set("emugpu/parameters/table_version", "0x20000") ?: err;
 }
 
-/* Reverses pages[], for which it reads the member. */
+/* P2P_CHECK_REVERSE reads the member pages. */
 CASE(use_of_incompatible_table_is_a_breach)
 {
 	char module[48];
