@@ -372,7 +372,7 @@ static void damaged_vm_puts_off_trials(void **state)
 	assert_true(line_of(ran, "\nplain/copies-2\n") < line_of(ran, "\nplain/revoke-at-kernel-"));
 	remove_files();
 	write_text("odd", "odd() {\n[ $1 = plain ] || return\nrecord $1\necho \"trial $1 1 pins 1 own 2 calls 1 devices\"\n"
-		   "echo \"finding $1 use-after-free x\"; echo \"end $1 dirty\"; }\n");
+		   "echo \"finding $1 use-after-free x\"; echo \"end $1 dirty\"; exit 75; }\n");
 	assert_int_equal(verify(""), 1);
 	read_file("ran", ran, sizeof(ran));
 	assert_true(line_of(ran, "\nplain/scatter-0\n") > line_of(ran, "\nplain/revoke-at-kernel-"));
