@@ -251,10 +251,14 @@ static void take_off(struct covered *covered)
 	void *p = address_of(covered);
 	u32 i;
 
-	if (!IS_ERR(p) && covered->contents)
+	if (IS_ERR(p))
+		goto out;
+	if (covered->contents)
 		memcpy(p, covered->contents, EMUGPU_PAGE_SIZE);
-	for (i = 0; i < MARKS && !IS_ERR(p) && !covered->contents; i++)
-		*mark_at(p, i) = covered->marked[i];
+	else
+		for (i = 0; i < MARKS; i++)
+			*mark_at(p, i) = covered->marked[i];
+out:
 	kfree(covered->marked);
 	kvfree(covered->contents);
 	emugpu_memory_put(covered->memory);

@@ -32,8 +32,8 @@ struct pp_refusal {
  * @clock: time that readers stamp entries with; ticks at each miss
  * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
  * @left: the holder of @lock must call pp_cache_sweep() after its unlock
- * @done: index of the first entry of a stack of entries whose pin or unpin has ended (done.h), or PP_NO_ENTRY. Any
- *	thread adds an entry; the holder of @lock takes all
+ * @done: a stack of entries after their pin or unpin (done.h): the index of the first entry, or PP_NO_ENTRY. Any thread
+ *	adds an entry; the holder of @lock takes all
  * @lock: protects the fields below, and all fields above from changes by other writers
  * @waiters: threads that wait; they have dropped @lock
  * @is_going: pp_hook_is_going() if the hook reports frees to this cache, else NULL

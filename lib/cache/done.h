@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries whose pin or unpin has ended. The thread that ran the callback does not wait for the cache's lock: while it
- * slept, all misses of the entry's range would wait for this thread. It pushes the entry to a stack instead, and the
- * threads that hold the lock do the rest.
+ * What follows the pin or the unpin of an entry. The thread that has called pin() or unpin() does not wait for the cache's
+ * lock, because all misses of the entry's range would wait for this thread. The thread pushes the entry to a stack, and the
+ * next holder of the lock does the rest.
  */
 #ifndef PP_DONE_H
 #define PP_DONE_H

@@ -16,8 +16,9 @@ void verdict_tests(const struct scenario *scenario, const struct tests *tests, b
 /** verdict_violations - report violations since @before by the driver or by peerpin; returns 0 or -errno */
 int verdict_violations(const struct violations *before, const struct driver *driver);
 
-/** verdict_compare - report violations that are in @now but not in @before; @stop_waits: a
- * peer's stop() waited, which explains a slow callback of peerpin
+/**
+ * verdict_compare - report violations that are in @now but not in @before
+ * @stop_waits: a peer's stop() waited, which explains a slow callback of peerpin
  */
 void verdict_compare(const struct violations *before, const struct violations *now, const struct driver *driver,
 		     bool stop_waits);

@@ -279,8 +279,8 @@ static bool is_mmap(const struct event *event)
 }
 
 /*
- * Returns a call at whose beginning a CPU mapping of GPU memory probably exists: the first munmap() after the first mmap(), or
- * else the last call. NULL: the test maps nothing.
+ * Returns a call before which the test probably has GPU memory mapped: the first munmap() after the first mmap(), or else
+ * the last call. NULL: the test maps nothing.
  */
 static const struct event *find_mapped(const struct calls *calls)
 {

@@ -5,11 +5,11 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "attach.h"
-#include "late.h"
 #include "../region/end.h"
 #include "export.h"
 #include "../region/extents.h"
 #include "inflight.h"
+#include "late.h"
 #include "peer.h"
 #include "../region/region.h"
 #include "../node/trace.h"

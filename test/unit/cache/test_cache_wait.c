@@ -319,7 +319,7 @@ static void *touch_slow(void *arg)
 	return touch(slow) ? arg : NULL;
 }
 
-/* Get and put region @n, whose pin ends while this thread holds the lock. @meanwhile: called before the pin ends, or NULL */
+/* Another thread gets region @n; its pin ends while this thread holds the lock. @meanwhile: called before that end, or NULL */
 static void pin_ends_under_lock(int n, void (*meanwhile)(void))
 {
 	pthread_t pinner;
