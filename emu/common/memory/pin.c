@@ -249,6 +249,17 @@ void emugpu_pin_revoke(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_REVOKED);
 }
 
+void emugpu_pin_watch_table(const struct nvidia_p2p_page_table *table)
+{
+	const struct emugpu_pin *pin;
+
+	mutex_lock(&emugpu_map_lock);
+	pin = emugpu_pin_find(table);
+	if (pin && pin->state == EMUGPU_PIN_REVOKED)
+		emugpu_trap_set(table);
+	mutex_unlock(&emugpu_map_lock);
+}
+
 /* The consumer owns the table now and may kfree() it, so a look-up by address must not find @pin any more. */
 static void give_table_away(struct emugpu_pin *pin)
 {

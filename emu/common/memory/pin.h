@@ -104,6 +104,12 @@ struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);
  */
 bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table);
 
+/*
+ * Watches @table if its pin was revoked. Few tables are watched at a time, and pins that were revoked later may have
+ * taken the place of this one. @table may be any pointer.
+ */
+void emugpu_pin_watch_table(const struct nvidia_p2p_page_table *table);
+
 /* Reports a violation by the consumer of @pin (NULL: by the module at @caller). API lock or map lock held. */
 void emugpu_pin_violation(enum emugpu_rule rule, const struct emugpu_pin *pin, const void *caller);
 

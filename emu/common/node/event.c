@@ -107,8 +107,10 @@ static void revoke_all(enum emugpu_event_kind kind, const struct nvidia_p2p_page
 
 	queue_work(system_long_wq, &revocation);
 	stuck = stuck_callback(nr);
-	if (!stuck)
+	if (!stuck) {
+		emugpu_pin_watch_table(table);	/* the caller's next read is of this table */
 		return;
+	}
 	emugpu_api_waits_for_caller(stuck);
 	if (could_deadlock(kind, table))
 		emugpu_violation(EMUGPU_RULE_CALLBACK_WAITS, emugpu_api_callback_function());
