@@ -4,7 +4,7 @@
 #
 # A boot takes as long as most lines, so up to $most lines with equal VM options share a VM:
 # - A line that expects a splat is the last of its VM.
-# - Lines with the option ALONE, and all lines on debug kernels, have their own VM.
+# - Lines with the option ALONE have their own VM.
 # - A VM ends when a module cannot be removed or a splat appears. The remaining lines then run in
 #   another VM.
 
@@ -92,7 +92,7 @@ with_cases() { # COMMAND CASE...
 }
 
 is_alone() { # LINE
-	[ -n "${line_alone[$1]}" ] || measures "$1" || is_own_kernel
+	[ -n "${line_alone[$1]}" ] || measures "$1"
 }
 
 # Groups the lines of one mode by VM: prints a row "SECONDS|OPTIONS|LINE LINE..." for each VM
@@ -121,11 +121,16 @@ group_lines() { # MODE LINE...
 }
 
 # Prints options for the VM. On a debug kernel, which is slow, a line gets four times its timeout.
-# A debug kernel panics at the first splat, except if the line expects a splat.
-own_kernel_options() { # SECONDS LINE
+# A debug kernel panics at the first splat, except if one of the lines expects a splat.
+own_kernel_options() { # SECONDS LINE...
+	local line panic=yes
+
 	is_own_kernel || { echo "--timeout $1"; return; }
 	echo "--timeout $(($1 * 4))"
-	[ "${line_status[$2]}" -ne 0 ] || echo '--append panic_on_warn=1'
+	for line in "${@:2}"; do
+		[ "${line_status[$line]}" -eq 0 ] || panic=''
+	done
+	[ -z "$panic" ] || echo '--append panic_on_warn=1'
 }
 
 # Succeeds if the log has a splat that matches, the log has no other splat, and emu/vm/run reports
