@@ -220,6 +220,9 @@ enum emugpu_test_op {
 	EMUGPU_TEST_MOVE,		/* contents arrive late after a dynamic map, with a fence; all GPUs */
 };
 
+/* EMUGPU_TEST_GUARD: the line of the kernel log, behind "emugpu: ", when memory is revoked for the first time after it */
+#define EMUGPU_REVOKED "memory is revoked that is pinned or shared as a dma-buf"
+
 /* Calls that EMUGPU_TEST_FAIL can fail */
 enum emugpu_test_call {
 	EMUGPU_CALL_GET_PAGES,			/* nvidia_p2p_get_pages() and its persistent variant */

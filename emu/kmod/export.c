@@ -125,6 +125,8 @@ void emugpu_export_end(struct list_head *exports, struct list_head *ended)
 	struct emugpu_exported *exported;
 
 	emugpu_api_assert_held();
+	if (!list_empty(exports))
+		emugpu_guard_begin();
 	while (!list_empty(exports)) {
 		exported = list_first_entry(exports, struct part, node)->exported;
 		kref_get(&exported->refs);

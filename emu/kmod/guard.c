@@ -50,6 +50,7 @@ struct guarded {
 /* API lock for all. @all_guarded: pins of one block, because a look follows the revocation of each block */
 static unsigned int guard_ms;
 static bool guard_mapped;
+static bool guard_began;
 static LIST_HEAD(all_guarded);
 
 int emugpu_guard_set(u32 ms, bool mapped)
@@ -59,6 +60,7 @@ int emugpu_guard_set(u32 ms, bool mapped)
 		return -EINVAL;
 	WRITE_ONCE(guard_ms, ms);
 	WRITE_ONCE(guard_mapped, mapped);
+	guard_began = false;
 	return 0;
 }
 
@@ -70,6 +72,15 @@ static void no_memory(void)
 bool emugpu_guard_is_on(void)
 {
 	return READ_ONCE(guard_ms) || READ_ONCE(guard_mapped);
+}
+
+void emugpu_guard_begin(void)
+{
+	emugpu_api_assert_held();
+	if (!emugpu_guard_is_on() || guard_began)
+		return;
+	guard_began = true;
+	pr_info(EMUGPU_REVOKED "\n");
 }
 
 static void add(const struct nvidia_p2p_page_table *table, struct emugpu_memory *memory, u32 first_page, u32 npages,

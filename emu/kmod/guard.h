@@ -31,6 +31,12 @@ int emugpu_guard_set(u32 ms, bool mapped);
 /* Whether emugpu_guard_set() has set something; no lock needed */
 bool emugpu_guard_is_on(void);
 
+/*
+ * Called before the memory of a pin or dma-buf is revoked. Logs EMUGPU_REVOKED once after each emugpu_guard_set(): a
+ * later IOMMU fault may come from a device that was not stopped.
+ */
+void emugpu_guard_begin(void);
+
 /* Called when the callback of @pin has returned. The next emugpu_guard_look() looks at the pin's memory. */
 void emugpu_guard_add(const struct emugpu_pin *pin);
 

@@ -14,6 +14,10 @@ static inline int emugpu_guard_set(u32 ms, bool mapped)
 	return -EOPNOTSUPP;
 }
 
+static inline void emugpu_guard_begin(void)
+{
+}
+
 static inline void emugpu_guard_add(const struct emugpu_pin *pin)
 {
 }

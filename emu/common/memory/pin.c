@@ -244,6 +244,7 @@ void emugpu_pin_put(struct emugpu_pin *pin)
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
 	note_process(pin);
+	emugpu_guard_begin();
 	call_back(pin);
 	emugpu_guard_add(pin);
 	pin_end(pin, EMUGPU_PIN_REVOKED);

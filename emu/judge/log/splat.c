@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/include/emugpu.h"
 #include "splat.h"
 
 enum { SPLAT_LINES_MAX = 80 };
@@ -25,7 +26,7 @@ static const struct pattern {
 	{ "WARNING: .* at lib/refcount\\.c|Kernel panic - not syncing: Fatal|end Kernel panic"
 	  "|BUG .*: Slab disabled since ", NULL, false },
 	{ "refcount_t: ", "refcount", true },
-	{ "DMAR: .*fault addr|AMD-Vi: Event logged", "iommu-fault", true },
+	{ "DMAR: .*fault addr|AMD-Vi: Event logged", SPLAT_IOMMU, true },
 	{ "peerpin: .* (still has DMA in flight|still uses a dma-buf)", "overstayed", true },
 	{ "BUG .*: .*(already free|Invalid object pointer|outside of slab)|no slab for object"
 	  "|KASAN: (double-free|invalid-free)|Trying to vfree\\(\\)", "double-free", true },
@@ -71,7 +72,7 @@ static const struct pattern *pattern_of(const char *line)
 /* A DMA that exceeded drain_timeout_ms, or an IOMMU fault, does not affect later scenarios. */
 bool splat_disturbs(const struct splat *s)
 {
-	return strcmp(s->rule, "iommu-fault") && strcmp(s->rule, "overstayed");
+	return strcmp(s->rule, SPLAT_IOMMU) && strcmp(s->rule, SPLAT_IOMMU_LATE) && strcmp(s->rule, "overstayed");
 }
 
 static bool has_registers(const char *rule, const char *line)
@@ -91,7 +92,7 @@ static void note_message(struct splat *s, const char *line)
 
 static void open_splat(struct splat *s, const struct pattern *p, const char *line)
 {
-	s->rule = p->rule;
+	s->rule = s->revoked && !strcmp(p->rule, SPLAT_IOMMU) ? SPLAT_IOMMU_LATE : p->rule;
 	s->inside = splat_disturbs(s) ? SPLAT_LINES_MAX : 1;
 	s->registers = strcmp(p->rule, UNINITIALISED) && has_registers(p->rule, line);
 	if (*s->message && strcmp(s->message, line))
@@ -138,6 +139,7 @@ bool splat_feed(struct splat *s, const char *line, struct splat *out)
 	const struct pattern *p = pattern_of(line);
 	bool ended = false;
 
+	s->revoked |= strstr(line, "emugpu: " EMUGPU_REVOKED) != NULL;
 	if (p && (p->strong || !s->inside || !splat_disturbs(s))) {
 		ended = splat_end(s, out);
 		open_splat(s, p, line);

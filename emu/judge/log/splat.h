@@ -14,6 +14,7 @@ enum { SPLAT_TEXT_MAX = 256 };
  * @inside: number of further lines that may belong to the splat
  * @registers: the splat dumps the registers of a fault or a hang, so search the dump for 0x6b and 0x5a
  * @cut: the previous line was "cut here", which begins a warning
+ * @revoked: the emulator has logged EMUGPU_REVOKED
  * @message: line between "cut here" and the first line of the splat, or ""
  */
 struct splat {
@@ -22,8 +23,13 @@ struct splat {
 	int inside;
 	bool registers;
 	bool cut;
+	bool revoked;
 	char message[SPLAT_TEXT_MAX];
 };
+
+/** Rules of IOMMU faults before and after the first revocation of memory. The judge names the rule that the driver broke. */
+#define SPLAT_IOMMU "iommu-fault"
+#define SPLAT_IOMMU_LATE "late-iommu-fault"
 
 /**
  * splat_feed - parse one line of the kernel log

@@ -89,8 +89,3 @@ bool result_has(const struct result *result, const char *rule)
 			return true;
 	return false;
 }
-
-bool result_revoked(const struct result *result)
-{
-	return result->fired && (result->scenario.tries & TRIES_REVOKE);
-}

@@ -97,7 +97,4 @@ void result_log(struct result *result, const char *text);
 
 bool result_has(const struct result *result, const char *rule);
 
-/* Whether memory was revoked in this scenario */
-bool result_revoked(const struct result *result);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "tool/util/ending.h"
 #include "tool/tool.h"
+#include "emu/judge/log/splat.h"
 #include "death.h"
 #include "run.h"
 #include "stream.h"
@@ -56,22 +57,21 @@ static void catch_signals(void)
 
 /* ---- findings -------------------------------------------------------------------- */
 
-static void name_fault(struct run *run, struct result *result, struct finding *finding)
+static void name_fault(struct run *run, const struct result *result, struct finding *finding)
 {
 	unsigned int boot = 1u << result->scenario.boot;
-	bool revoked = result_revoked(result) && !(run->faulted & boot);
+	bool late = !strcmp(finding->rule, SPLAT_IOMMU_LATE);
 
-	if (strcmp(finding->rule, "iommu-fault"))
+	if (!late && strcmp(finding->rule, SPLAT_IOMMU))
 		return;
-	if (!revoked)
+	if (!late)
 		run->faulted |= boot;
-	snprintf(finding->rule, sizeof(finding->rule), "%s", revoked ? "dma-after-callback" : "bus-addresses");
+	snprintf(finding->rule, sizeof(finding->rule), "%s", run->faulted & boot ? "bus-addresses" : "dma-after-callback");
 }
 
 /*
- * An IOMMU fault breaks one of two rules. bus-addresses: the address was never valid.
- * dma-after-callback: the address was valid until the memory was revoked. If this boot had
- * a fault in a scenario without a revocation, the rule is bus-addresses.
+ * An IOMMU fault breaks one of two rules. bus-addresses: the address was never valid. dma-after-callback: the address
+ * was valid until the memory was revoked. If this boot had a fault before memory was revoked, the rule is bus-addresses.
  */
 static void finish_result(struct run *run, struct result *result)
 {

@@ -24,7 +24,7 @@ enum stop {
  * @planned: number of scenarios in @plan; 0: the recording is not made, so the plan is not known
  * @hung: number of successive VMs that hung before their first scenario; QEMU before version 8 may hang
  * @crashed: number of the result, from 1, in which QEMU crashed last; a second crash there is a finding
- * @faulted: bits of enum boot with an IOMMU fault that no revocation explains
+ * @faulted: bits of enum boot with an IOMMU fault before the first revocation
  */
 struct run {
 	const struct verify_args *args;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
 
+#include "emu/include/emugpu.h"
 #include "emu/judge/log/splat.h"
 #include "test/unit/unit.h"
 
@@ -262,6 +263,23 @@ static void iommu_fault_hides_no_splat(void **state)
 	assert_string_equal(found[1].rule, "kernel-splat");
 }
 
+static void fault_after_revocation_is_late(void **state)
+{
+	static const char *const lines[] = {
+		"DMAR: [DMA Write NO_PASID] Request device [00:04.0] fault addr 0x0 [fault reason 0x05]",
+		"emugpu: " EMUGPU_REVOKED,
+		"DMAR: [DMA Write NO_PASID] Request device [00:04.0] fault addr 0x0 [fault reason 0x05]",
+		NULL
+	};
+
+	(void)state;
+	read_log(lines);
+	assert_int_equal(nr_found, 2);
+	assert_string_equal(found[0].rule, SPLAT_IOMMU);
+	assert_string_equal(found[1].rule, SPLAT_IOMMU_LATE);
+	assert_false(splat_disturbs(&found[1]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +296,7 @@ int main(void)
 		cmocka_unit_test(nested_allocator_report_counts),
 		cmocka_unit_test(disabled_slab_is_no_new_splat),
 		cmocka_unit_test(iommu_fault_hides_no_splat),
+		cmocka_unit_test(fault_after_revocation_is_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

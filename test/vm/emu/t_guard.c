@@ -523,6 +523,40 @@ CASE(read_of_table_of_call_in_progress_is_a_breach)
 		EXPECT(emu_free(fd, va) == 0, "free");
 }
 
+static unsigned int revocations_logged(int kernel_log)
+{
+	unsigned int n = 0;
+	char line[512];
+	ssize_t length;
+
+	while ((length = read(kernel_log, line, sizeof(line) - 1)) > 0) {
+		line[length] = '\0';
+		n += strstr(line, "emugpu: " EMUGPU_REVOKED) != NULL;
+	}
+	return n;
+}
+
+/* The line comes once after each call of emu_guard_mappings(). */
+CASE(first_revocation_is_logged)
+{
+	int kernel_log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	unsigned int i;
+
+	EXPECT(kernel_log >= 0 && lseek(kernel_log, 0, SEEK_END) >= 0, "the kernel log");
+	one_block();
+	CHECK_CASE();
+	for (i = 0; i < 2; i++) {
+		EXPECT(emu_guard_mappings(fd, 1) == 0 && get(0, VA, PAGE) == 0 && put(0) == 0, "on");
+		EXPECT(emu_revoke(fd, VA) == 0 && revocations_logged(kernel_log) == 0, "a revocation of nothing");
+		EXPECT(get(0, VA, PAGE) == 0 && emu_revoke(fd, VA) == 0 && revocations_logged(kernel_log) == 1, "the first");
+		EXPECT(get(0, VA, PAGE) == 0 && emu_revoke(fd, VA) == 0 && revocations_logged(kernel_log) == 0, "the second");
+	}
+	EXPECT(emu_guard_mappings(fd, 0) == 0, "off");
+	EXPECT(get(0, VA, PAGE) == 0 && emu_revoke(fd, VA) == 0 && revocations_logged(kernel_log) == 0, "without a guard");
+	free_one();
+	close(kernel_log);
+}
+
 static int get_of_version(const char *number)
 {
 	int err = module_set("emugpu/parameters/table_version", number);
