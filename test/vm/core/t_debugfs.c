@@ -411,24 +411,25 @@ static int pin_in_a_loop(void)
 	}
 }
 
+/* The list is no snapshot: a slow read finds several regions of the child, each pinned after the unpin of the last. */
 CASE(read_races_with_pin_and_unpin)
 {
 	struct peerpin_pin p;
 	struct line l;
-	int i, n, status, one = 0, two = 0;
+	int i, n, status, one = 0, more = 0;
 	pid_t pid;
 
 	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
 	pid = fork();
 	if (!pid)
 		_exit(pin_in_a_loop());
-	for (i = 0; i < 300 || (i < 30000 && (!one || !two)); i++) {
+	for (i = 0; i < 300 || (i < 30000 && (!one || !more)); i++) {
 		n = regions(GPU_A, &l);
 		one += n == 1;
-		two += n == 2;
-		EXPECT((n == 1 || n == 2) && l.length == BLOCK, "%d", n);
+		more += n > 1;
+		EXPECT(n >= 1 && l.length == BLOCK, "%d", n);
 	}
-	EXPECT(one && two, "%d times one region, %d times two", one, two);
+	EXPECT(one && more, "%d times one region, %d times more", one, more);
 	kill(pid, SIGKILL);
 	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "the child exited by itself: %x", status);
 	EXPECT(regions(GPU_A, &l) == 1, "%d", regions(GPU_A, &l));
