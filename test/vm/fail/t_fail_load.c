@@ -99,7 +99,7 @@ static void remove_others(const struct module *modules, int which)
 		EXPECT(!module_remove(modules[which].name), "%s", modules[which].name);
 }
 
-CASE(nothing_is_loaded)
+SETUP(nothing_is_loaded)
 {
 	int i;
 
