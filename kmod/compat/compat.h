@@ -51,7 +51,7 @@
  */
 #define PP_DMABUF_REVOCABLE (LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0))
 
-/* 1: FOLL_LONGTERM waits for userfaultfd, until a fatal signal comes */
+/* 1: FOLL_LONGTERM waits for userfaultfd, and there is FOLL_INTERRUPTIBLE */
 #define PP_LONGTERM_PINS_WAIT (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0))
 
 /* 1: FOLL_LONGTERM pins writable shared mappings of files, too */

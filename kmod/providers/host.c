@@ -141,27 +141,29 @@ static void host_drop_pages(struct host_pin *p, unsigned long count, bool dirty)
 	}
 }
 
-/* Pins up to HOST_CHUNK pages. Returns their number or an error, never 0. */
-static int host_get_chunk(unsigned long addr, unsigned long count, struct page **pages)
+/* For host_get_present() and host_await(): pins up to @n pages. Returns their number or an error, never 0. */
+#if PP_LONGTERM_PINS_WAIT
+/* pin_user_pages_fast() would wait for a missing page until a fatal signal comes. It refuses FOLL_INTERRUPTIBLE. */
+static int host_get_present(unsigned long addr, int n, struct page **pages)
 {
-	int n = min_t(unsigned long, count, HOST_CHUNK);
+	return pin_user_pages_fast(addr, n, FOLL_WRITE | FOLL_LONGTERM | FOLL_NOFAULT, pages) ?: -EFAULT;
+}
 
-	if (signal_pending(current))
-		return -EINTR;
+static int host_await(unsigned long addr, int n, struct page **pages)
+{
+	return pin_user_pages_unlocked(addr, n, pages, FOLL_WRITE | FOLL_LONGTERM | FOLL_INTERRUPTIBLE) ?: -EFAULT;
+}
+#else
+static int host_get_present(unsigned long addr, int n, struct page **pages)
+{
 	return pin_user_pages_fast(addr, n, FOLL_WRITE | FOLL_LONGTERM, pages) ?: -EFAULT;
 }
 
-#if PP_LONGTERM_PINS_WAIT
-static bool host_awaits_page(unsigned long addr)
-{
-	return false;
-}
-#else
 /*
  * With FOLL_LONGTERM this kernel fails for a page that userfaultfd has not filled yet, and does not wait. So
- * fault the page in here, which waits until the page is filled. Any signal ends the wait. True: try again
+ * fault the page in here, which waits until the page is filled.
  */
-static bool host_awaits_page(unsigned long addr)
+static bool host_fault_in(unsigned long addr)
 {
 	struct vm_area_struct *vma;
 	vm_fault_t fault = VM_FAULT_SIGSEGV;
@@ -174,15 +176,26 @@ static bool host_awaits_page(unsigned long addr)
 		mmap_read_unlock(current->mm);	/* otherwise it has been unlocked */
 	return !(fault & VM_FAULT_ERROR);
 }
+
+static int host_await(unsigned long addr, int n, struct page **pages)
+{
+	if (!host_fault_in(addr))
+		return -EFAULT;
+	return signal_pending(current) ? -EINTR : host_get_present(addr, n, pages);
+}
 #endif
 
+/* Any signal ends the wait for a page, except the wait for a FUSE server, which only a fatal signal ends. */
 static int host_get_some(unsigned long addr, unsigned long count, struct page **pages)
 {
-	int n = host_get_chunk(addr, count, pages);
+	int n = min_t(unsigned long, count, HOST_CHUNK), got;
 
-	if (n == -EFAULT && host_awaits_page(addr))
-		n = host_get_chunk(addr, count, pages);
-	return n == -EFAULT && signal_pending(current) ? -EINTR : n;
+	if (signal_pending(current))
+		return -EINTR;
+	got = host_get_present(addr, n, pages);
+	if (got == -EFAULT)
+		got = host_await(addr, n, pages);
+	return got == -EFAULT && signal_pending(current) ? -EINTR : got;
 }
 
 static int host_get_pages(struct host_pin *p, unsigned long addr)

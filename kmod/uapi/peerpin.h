@@ -222,8 +222,8 @@ enum peerpin_reason {
  * EDQUOT	too many regions, or over max_process_bytes or max_total_bytes
  * ESTALE	freed, or a huge page split, while being pinned: call again once. The core itself
  *		tries a few times while host memory changes
- * EINTR	a signal arrived: call again. Since Linux 6.3 only a fatal signal ends the wait for a
- *		page that userfaultfd or FUSE does not fill
+ * EINTR	a signal arrived: call again. Only a fatal signal ends the wait for a page that a FUSE
+ *		server does not fill
  * others	from the provider (EIO, EHWPOISON...)
  * Guide 12.2.
  */

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/utsname.h>
 
 #include "test/vm/core/pin.h"
 #include "test/vm/harness/vmtest.h"
@@ -142,17 +141,6 @@ static void ignore(__attribute__((unused)) int number)
 {
 }
 
-/* Since Linux 6.3 the kernel's own wait ends by fatal signals only. */
-static bool kernel_waits(void)
-{
-	struct utsname name;
-	int major = 0, minor = 0;
-
-	uname(&name);
-	sscanf(name.release, "%d.%d", &major, &minor);
-	return major > 6 || (major == 6 && minor >= 3);
-}
-
 CASE(signal_ends_wait_for_missing_page)
 {
 	struct itimerval soon = { .it_value.tv_usec = 200000 };
@@ -160,8 +148,6 @@ CASE(signal_ends_wait_for_missing_page)
 	struct peerpin_pin p;
 	int err;
 
-	if (kernel_waits())
-		SKIP("the wait of this kernel ends by fatal signals only");
 	missing = pages_to_come(&uffd, 1);
 	if (!missing && uffd < 0)
 		SKIP("this kernel has no userfaultfd");
