@@ -43,7 +43,7 @@ static int save_counts(const char *dir)
 }
 
 /* A module that cannot be removed has leaked a reference: fail even if the command succeeded. */
-static int run(const struct config *config, const struct config_command *command, bool *stuck)
+static int run(const struct config *config, const struct config_command *command, bool last, bool *stuck)
 {
 	int status = EXIT_MODULE;
 
@@ -55,18 +55,19 @@ static int run(const struct config *config, const struct config_command *command
 	/* the kernel keeps the counts of removed modules */
 	if (save_counts(config->gcov) && !status)
 		status = EXIT_MODULE;
-	leaks_tell();
+	if (last)
+		leaks_tell();
 	finders_tell();
 	return status;
 }
 
 /* In the kernel log, the lines "vm: running" and "vm: verdict" enclose the messages of the command. */
-static int run_and_log(const struct config *config, const struct config_command *command, bool *stuck)
+static int run_and_log(const struct config *config, const struct config_command *command, bool last, bool *stuck)
 {
 	int status;
 
 	log_line("vm: running %s", *command->name ? command->name : command->argv[0]);
-	status = run(config, command, stuck);
+	status = run(config, command, last, stuck);
 	log_line("vm: verdict %d, tainted %lu", status, log_taints());
 	return status;
 }
@@ -85,7 +86,7 @@ static int run_all(const struct config *config)
 		if (stuck || (i && log_taints() & TAINT_COMPLAINED))
 			break;
 		stream_command(config->command[i].name);
-		status = run_and_log(config, &config->command[i], &stuck);
+		status = run_and_log(config, &config->command[i], i + 1 == config->nr_commands, &stuck);
 		stream_status(status);
 	}
 	return status;

@@ -34,9 +34,11 @@ static void scan(int fd)
 static void copy(int fd)
 {
 	char block[4096];
-	ssize_t n;
+	ssize_t n = read(fd, block, sizeof(block));
 
-	while ((n = read(fd, block, sizeof(block))) > 0)
+	if (n > 0)
+		fputs("vm: memory that this command, or an earlier one of this VM, has leaked:\n", stderr);
+	for (; n > 0; n = read(fd, block, sizeof(block)))
 		fwrite(block, 1, n, stderr);
 }
 

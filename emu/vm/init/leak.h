@@ -4,11 +4,12 @@
 #define EMU_VM_LEAK_H
 
 /**
- * leaks_tell - scan for leaks, and write the leaks found to stderr
+ * leaks_tell - scan for leaks since the boot, and write the leaks found to stderr
  *
  * kmemleak writes the number of leaks to the kernel log, where emu/vm/run finds it. Call
  * after the modules are removed, so that memory that only a module referenced counts as
- * leaked. Takes ten seconds. Does nothing on a kernel without kmemleak.
+ * leaked. Takes ten seconds, so call it only after the last command of the VM. Does nothing
+ * on a kernel without kmemleak.
  */
 void leaks_tell(void);
 
