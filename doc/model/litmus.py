@@ -12,7 +12,7 @@ sequential, read-modify-writes are atomic, and "ordered-before" has no cycle.
 Why a forbidden outcome is impossible on the hardware:
  - Loops are absent from the tests, and values are constants. So the number of executions is finite, and all are made.
  - Edges are left out of ordered-before where this makes the checker simpler: local write successors, and
-   dependencies of addresses, because C gives no such order. Fewer edges allow more executions.
+   dependencies of addresses but those of RCU ("dep"), because C gives no such order. Fewer edges allow more executions.
  - An access has the weakest instruction that a compiler may choose: acquire is LDAPR, a read-modify-write is a pair of
    exclusives (LDAXR, STLXR), never one instruction of LSE.
  - The compiler may exchange a store and a following load of another location unless a "light" fence is between.
@@ -29,34 +29,50 @@ Form of a file; a line that begins with # is a comment:
 
     code ID FILE TEXT           FILE has TEXT, which has the order of all accesses with @ID
     stronger ID FILE TEXT       as code, but TEXT has more order than the tests need; a comment says why
-    covers FILE...              FILE names no order but relaxed, except in the TEXTs
+    covers FILE...              FILE has no order but relaxed, except in the TEXTs; FILE may be a pattern of a shell
     litmus NAME forbidden       or allowed; then lines of this test
     init x=1                    other locations begin with 0
     thread
     W x 1 rel @ID               store: rlx, rel
-    R x r0 acq @ID              load: rlx, acq, sc
-    U x 0 1 r0 sc @ID           read-modify-write from 0 to 1, or a load if x is not 0: rlx, acq, rel, sc
+    R x r0 acq @ID              load: rlx, dep, acq, sc; dep: the addresses of all later accesses depend on the value
+    U x 0 1 r0 sc @ID           read-modify-write from 0 to 1, or a load if x is not 0: rlx, acq, rel, acq_rel, sc
     if r0=1                     the thread ends here unless r0 is 1
-    full | light | heavy | grace | lock | unlock [@ID]
+    full | load | light | heavy | grace | lock | unlock [@ID]
+                                full: DMB ISH; load: DMB ISHLD, which orders loads before all that follows
     exists r0=1 r1=0            the outcome: registers, which have unique names
 
-Each ID is weakened in turn by one step, in all tests: sc to acq, acq and rel to rlx; a fence is removed. Some forbidden
-outcome must then be allowed, else the order is stronger than necessary. A read-modify-write with sc has two halves, acq
-and rel, and must need one of them: C has no order that keeps one half and a place in the order of all sc accesses. An ID without an order (such as a lock of
-the kernel, or an access of the user's program) has TEXT "-" and is not weakened.
+Each ID is weakened in turn by one step, in all tests: sc to acq, acq_rel to acq and to rel, the others to rlx; a fence is
+removed. Some forbidden outcome must then be allowed, else the order is stronger than necessary. A read-modify-write with sc
+has two halves, acq and rel, and must need one of them: C has no order that keeps one half and a place in the order of all
+sc accesses. With acq_rel it must need both. An ID without an order (such as a lock of the kernel, or an access of the
+user's program) has TEXT "-" and is not weakened.
 """
+import glob
 import itertools
 import re
 import sys
 
-WEAKER = {"W": {"rel": ["rlx"]}, "R": {"sc": ["acq"], "acq": ["rlx"]},
-          "U": {"sc": ["acq", "rel"], "acq": ["rlx"], "rel": ["rlx"]}}
-FENCES = ("full", "light", "heavy", "grace", "lock", "unlock")
+WEAKER = {"W": {"rel": ["rlx"]}, "R": {"sc": ["acq"], "acq": ["rlx"], "dep": ["rlx"]},
+          "U": {"sc": ["acq", "rel"], "acq_rel": ["acq", "rel"], "acq": ["rlx"], "rel": ["rlx"]}}
+FENCES = ("full", "load", "light", "heavy", "grace", "lock", "unlock")
 # what an order is called in the code; an access of the tests may be relaxed where the code has a plain access
 NAMES = {"memory_order_relaxed": "rlx", "memory_order_acquire": "acq", "memory_order_release": "rel",
-         "memory_order_seq_cst": "sc", "smp_store_release": "rel", "smp_load_acquire": "acq", "READ_ONCE": "rlx",
+         "memory_order_acq_rel": "acq_rel", "memory_order_seq_cst": "sc",
          "atomic_compare_exchange_strong(": "sc", "atomic_compare_exchange_weak(": "sc",
-         "atomic_exchange(": "sc", "atomic_load(": "sc", "atomic_store(": "rel"}
+         "atomic_exchange(": "sc", "atomic_load(": "sc", "atomic_store(": "rel",
+         "smp_store_release(": "rel", "smp_load_acquire(": "acq", "READ_ONCE(": "rlx", "WRITE_ONCE(": "rlx",
+         "refcount_dec_and_test(": "rel", "refcount_read(": "rlx", "rcu_assign_pointer(": "rel",
+         "rcu_dereference(": "dep", "list_add_rcu(": "rel", "list_del_rcu(": "rlx", "list_for_each_entry_rcu(": "dep",
+         "RCU_INIT_POINTER(": "rlx"}
+# a compare-and-swap that fails is a load
+LOAD_HALF = {"relaxed": "relaxed", "release": "relaxed", "acquire": "acquire", "acq_rel": "acquire",
+             "seq_cst": "seq_cst"}
+# each order of the C library and of the kernel that is not relaxed
+ORDER = (r"memory_order_(?:acquire|release|acq_rel|seq_cst|consume)|"
+         r"\batomic_(?:load|store|exchange|fetch_[a-z]+|compare_exchange_[a-z]+|flag_\w+)\(|"
+         r"\bsmp_(?!processor_id)\w+\(|\b(?:dma_)?[rw]?mb\(|"
+         r"\b(?:rcu_assign_pointer|rcu_dereference\w*|\w*list_\w+_rcu)\(|"
+         r"\batomic\w*_(?:acquire|release)\(|\w+_bit_(?:lock|unlock)\(")
 
 
 class Wrong(Exception):
@@ -146,12 +162,12 @@ def runs(number, thread, values):
         else:
             for value in values[args[0]]:
                 load = Event(number, len(events), "R", args[0], value,
-                             "sc" if args[4] in ("sc", "acq") else "rlx")  # LDAXR, not LDAPR
+                             "sc" if args[4] in ("sc", "acq", "acq_rel") else "rlx")  # LDAXR, not LDAPR
                 load.reg = args[3]
                 more = [load]
                 if value == int(args[1]):
                     store = Event(number, len(events) + 1, "W", args[0], int(args[2]),
-                                  "rel" if args[4] in ("sc", "rel") else "rlx")
+                                  "rel" if args[4] in ("sc", "rel", "acq_rel") else "rlx")
                     store.pair = load
                     more.append(store)
                 yield from step(i + 1, events + more, {**regs, args[3]: value}, fences, controls)
@@ -203,13 +219,15 @@ def local_order(run):
     """The part of ordered-before inside a thread, without what needs a reads-from."""
     events, _, fences, controls = run
     for a, b in itertools.combinations(events, 2):
-        if a.order in ("acq", "sc") and a.kind == "R" or b.order == "rel":
+        if a.order in ("acq", "sc", "dep") and a.kind == "R" or b.order == "rel":
             yield a, b
         if a.order == "rel" and b.order == "sc" and b.kind == "R":
             yield a, b
         if b.pair is a:
             yield a, b
         if any(op in ("full", "heavy", "grace") and a.place < at <= b.place for op, at in fences):
+            yield a, b
+        if a.kind == "R" and any(op == "load" and a.place < at <= b.place for op, at in fences):
             yield a, b
         if a.kind == "R" and b.kind == "W" and any(a.reg == reg and b.place >= at for reg, at in controls):
             yield a, b
@@ -309,8 +327,24 @@ def check_covered(path, codes):
     for file, part in codes.values():
         if file == path:
             text = text.replace(part, "")
-    other = re.search(r".{0,60}(memory_order_(acquire|release|seq_cst|acq_rel)|smp_[a-z]*_?(mb|acquire|release)\().{0,20}", text)
-    return other and "no test has this order: " + other.group()
+    other = re.search(".{0,60}(" + ORDER + ").{0,20}", text)
+    return other and "no test has this order of %s: %s" % (path, other.group())
+
+
+def check_all_covered(pattern, codes):
+    paths = sorted(glob.glob(pattern))
+    found = [why for why in (check_covered(path, codes) for path in paths) if why]
+    return "; ".join(found) if paths else "no file has this name"
+
+
+def orders_of(text):
+    """The orders that the text has, without the order of a failed compare-and-swap."""
+    failure = re.search(r"_explicit\(.*memory_order_([a-z_]+), memory_order_([a-z_]+)\)", text)
+    if failure and LOAD_HALF[failure.group(1)] != failure.group(2):
+        raise Wrong("the order of a failure is not the acquire half of the order of a success: " + text)
+    if failure:
+        text = text[:failure.start(2) - len("memory_order_")]
+    return [order for name, order in NAMES.items() if re.search(r"\b" + re.escape(name), text)]
 
 
 def check_code(code, where, tests, is_stronger):
@@ -320,7 +354,7 @@ def check_code(code, where, tests, is_stronger):
         return None
     if text not in text_of(path):
         return "%s does not have: %s" % (path, text)
-    named = [order for name, order in NAMES.items() if name in text]
+    named = orders_of(text)
     for test in tests:
         for thread in test.threads:
             for op, args, mine in thread:
@@ -333,8 +367,10 @@ def check_needed(code, where, tests):
     if where[1] == "-":
         return None
     orders = weaker_orders(tests, code)
-    if orders and not any(is_allowed(t, weakened(t.threads, code, order)) for order in orders for t in tests):
-        return "no outcome is allowed with %s" % " or ".join(order or "no fence" for order in orders)
+    too_strong = [order for order in orders
+                  if not any(is_allowed(t, weakened(t.threads, code, order)) for t in tests)]
+    if too_strong and (too_strong == orders or "acq_rel" in orders_of(where[1])):
+        return "no outcome is allowed with %s" % " or ".join(order or "no fence" for order in too_strong)
     return None
 
 
@@ -361,8 +397,8 @@ def main(args):
             if where[1] != "-":
                 say(code, why, "the code has more order than needed" if code in stronger else
                     "the code has this order, and no weaker order suffices")
-    for path in covered:
-        say(path.rpartition("/")[2], check_covered(path, codes), "each order in %s is tested" % path)
+    for pattern in covered:
+        say(pattern, check_all_covered(pattern, codes), "a test has each order")
     return failed
 
 

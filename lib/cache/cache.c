@@ -69,7 +69,8 @@ static __attribute__((noinline)) void tell(struct pp_cache *c)
 
 void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed)
 {
-	if (!atomic_exchange(&c->left, false))
+	/* acquire: pairs with pp_cache_tidy(), so the counts below include the caller's put */
+	if (!atomic_exchange_explicit(&c->left, false, memory_order_acquire))
 		return;
 	pp_done_all(c);
 	doom_all_unused(c, doomed);
@@ -240,8 +241,10 @@ void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 		pp_fence_heavy(&c->readers);
 		over = evict_all_over(c, doomed);
 	}
-	if (!over && atomic_load_explicit(&c->over, memory_order_relaxed))
-		atomic_store(&c->over, false);
+	if (!over && atomic_load_explicit(&c->over, memory_order_relaxed)) {
+		/* relaxed: a put that sees true meanwhile tidies in vain */
+		atomic_store_explicit(&c->over, false, memory_order_relaxed);
+	}
 }
 
 static bool is_in_use(struct pp_cache *c, struct pp_entry *e)

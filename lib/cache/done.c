@@ -75,8 +75,9 @@ static void finish_unpin(struct pp_cache *c, struct pp_entry *e, uint32_t state)
 static void push(struct pp_cache *c, struct pp_entry *e)
 {
 	e->link = atomic_load_explicit(&c->done, memory_order_relaxed);
-	/* seq_cst: see pp_done_unpin(); release: pairs with pp_done_all() */
-	while (!atomic_compare_exchange_weak(&c->done, &e->link, pp_entry_index(&c->pool, e)))
+	/* acquire: see pp_done_unpin(); release: pairs with pp_done_all() */
+	while (!atomic_compare_exchange_weak_explicit(&c->done, &e->link, pp_entry_index(&c->pool, e),
+						      memory_order_acq_rel, memory_order_acquire))
 		;
 }
 
@@ -92,7 +93,8 @@ static void finish(struct pp_cache *c, struct pp_entry *e)
 
 void pp_done_all(struct pp_cache *c)
 {
-	uint32_t next = atomic_exchange(&c->done, PP_NO_ENTRY);
+	/* acquire: pairs with push(); release: see pp_done_unpin() */
+	uint32_t next = atomic_exchange_explicit(&c->done, PP_NO_ENTRY, memory_order_acq_rel);
 
 	while (next != PP_NO_ENTRY) {
 		struct pp_entry *e = pp_entry_at(&c->pool, next);

@@ -203,7 +203,7 @@ static inline uint64_t pp_bytes_match(uint64_t bytes, const struct pp_key *key)
 
 static inline uint64_t pp_slot_load(const struct pp_bucket *b, uint64_t match)
 {
-	return atomic_load_explicit(&b->slots[__builtin_ctzll(match) / 8], memory_order_acquire);
+	return atomic_load_explicit(&b->slots[__builtin_ctzll(match) / 8], memory_order_relaxed);
 }
 
 static inline bool pp_bytes_passed(uint64_t bytes)

@@ -126,7 +126,7 @@ static inline uint64_t pp_line_match(const struct pp_line *l, uint64_t unit)
 /* @match: from pp_line_match(). Index of the entry of its first slot; PP_NO_ENTRY if the slot has just been emptied */
 static inline uint32_t pp_line_entry(const struct pp_line *l, uint64_t match)
 {
-	return atomic_load_explicit((_Atomic uint32_t *)&l->entries[__builtin_ctzll(match) / 8], memory_order_acquire);
+	return atomic_load_explicit((_Atomic uint32_t *)&l->entries[__builtin_ctzll(match) / 8], memory_order_relaxed);
 }
 
 /* Index of a slot's entry, or PP_NO_ENTRY; under the cache's lock */

@@ -139,13 +139,17 @@ static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 	return false;
 }
 
-/* Limits an entry's age to PP_LRU_SPAN. Compare-and-swap: a reader may stamp the entry meanwhile. */
+/*
+ * Limits an entry's age to PP_LRU_SPAN. Compare-and-swap: a reader may stamp the entry meanwhile. Relaxed: a stamp orders
+ * nothing else.
+ */
 static void age(struct pp_entry *e, uint32_t now)
 {
 	uint32_t used = stamp(e);
 
 	if (now - used > PP_LRU_SPAN)
-		atomic_compare_exchange_strong(&e->stamp, &used, now - PP_LRU_SPAN);
+		atomic_compare_exchange_strong_explicit(&e->stamp, &used, now - PP_LRU_SPAN,
+							memory_order_relaxed, memory_order_relaxed);
 	if (now - e->queued > PP_LRU_SPAN)
 		e->queued = now - PP_LRU_SPAN;
 }

@@ -171,7 +171,7 @@ static struct pp_reader *take_locked(void)
 
 	if (!r)
 		return take_new();
-	ours.spare = r->next;
+	ours.spare = atomic_load_explicit(&r->next, memory_order_relaxed);
 	return r;
 }
 
@@ -198,7 +198,7 @@ bool pp_publish_give(struct pp_reader *r)
 	pthread_mutex_lock(&publish_lock);
 	given = is_slot_locked(r);
 	if (given) {
-		r->next = ours.spare;
+		atomic_store_explicit(&r->next, ours.spare, memory_order_relaxed);
 		ours.spare = r;
 	}
 	pthread_mutex_unlock(&publish_lock);

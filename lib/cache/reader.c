@@ -66,11 +66,16 @@ static void thread_end(void *arg)
 	for (i = 0; i < t->used; i++) {
 		uint64_t mine = t->number;
 
-		/* the reader may belong to another thread and another cache by now */
+		/*
+		 * The reader may belong to another thread and another cache by now. Release: a thread that finds
+		 * no @owner sees all counts of this thread.
+		 */
 		if (t->seats[i].reader)
-			atomic_compare_exchange_strong(&t->seats[i].reader->owner, &mine, 0);
+			atomic_compare_exchange_strong_explicit(&t->seats[i].reader->owner, &mine, 0,
+								memory_order_release, memory_order_relaxed);
 	}
-	atomic_fetch_add(&threads_ended, 1);	/* after @owner: see adopt() */
+	/* release: a thread that reads this number finds the readers without @owner */
+	atomic_fetch_add_explicit(&threads_ended, 1, memory_order_release);
 	pp_thread_self = NULL;
 	munmap(t, sizeof(*t));
 }
@@ -83,7 +88,7 @@ static void start_anew(void)
 	pthread_mutex_init(&spare_lock, NULL);
 	spare = NULL;
 	for (i = 0; i < PP_SEATS / 64; i++)
-		atomic_store(&seats_taken[i], 0);
+		atomic_store_explicit(&seats_taken[i], 0, memory_order_relaxed);
 }
 
 static void init(void)
@@ -113,7 +118,7 @@ static struct pp_thread *thread_here(void)
 	struct pp_thread *t = pp_thread_self ? pp_thread_self : thread_map();
 
 	if (t && !t->number)
-		t->number = atomic_fetch_add(&last_thread, 1) + 1;
+		t->number = atomic_fetch_add_explicit(&last_thread, 1, memory_order_relaxed) + 1;
 	pp_thread_self = t;
 	return t;
 }
@@ -161,7 +166,7 @@ static struct pp_reader *reader_new(uint64_t owner)
 	for (i = 0; i < PP_REFS; i++)
 		atomic_init(&r->refs[i], 0);
 	r->before = atomic_load_explicit(&r->hits, memory_order_relaxed);
-	atomic_store(&r->owner, owner);
+	atomic_store_explicit(&r->owner, owner, memory_order_relaxed);
 	return r;
 }
 
@@ -171,7 +176,7 @@ static _Atomic(struct pp_reader *) *search(_Atomic(struct pp_reader *) *at)
 	struct pp_reader *r;
 
 	for (; (r = atomic_load_explicit(at, memory_order_relaxed)); at = &r->next)
-		if (!atomic_load(&r->owner))
+		if (!atomic_load_explicit(&r->owner, memory_order_acquire))	/* pairs with thread_end() */
 			return at;
 	return NULL;
 }
@@ -184,11 +189,11 @@ static struct pp_reader *adopt(struct pp_readers *readers, uint64_t owner)
 	uint64_t ended;
 
 	pthread_mutex_lock(&readers->lock);
-	ended = atomic_load(&threads_ended);
+	ended = atomic_load_explicit(&threads_ended, memory_order_acquire);	/* pairs with thread_end() */
 	at = readers->ended == ended ? NULL : search(&readers->first);
 	if (at) {
 		r = atomic_load_explicit(at, memory_order_relaxed);
-		atomic_store(&r->owner, owner);
+		atomic_store_explicit(&r->owner, owner, memory_order_relaxed);	/* other threads look under @lock */
 	} else {
 		readers->ended = ended;
 	}
@@ -233,18 +238,19 @@ struct pp_reader *pp_reader_make(struct pp_readers *readers)
 	return r;
 }
 
-/* Takes a free seat; PP_SEATS: none is free */
+/* Takes a free seat; PP_SEATS: none is free. Relaxed: a seat passes no data from one cache to the next. */
 static unsigned int seat_take(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < PP_SEATS / 64; i++) {
-		uint64_t taken = atomic_load(&seats_taken[i]);
+		uint64_t taken = atomic_load_explicit(&seats_taken[i], memory_order_relaxed);
 
 		while (~taken) {
 			unsigned int seat = __builtin_ctzll(~taken);
 
-			if (atomic_compare_exchange_weak(&seats_taken[i], &taken, taken | 1ull << seat))
+			if (atomic_compare_exchange_weak_explicit(&seats_taken[i], &taken, taken | 1ull << seat,
+								  memory_order_relaxed, memory_order_relaxed))
 				return 64 * i + seat;
 		}
 	}
@@ -254,13 +260,13 @@ static unsigned int seat_take(void)
 static void seat_give(unsigned int seat)
 {
 	if (seat < PP_SEATS)
-		atomic_fetch_and(&seats_taken[seat / 64], ~(1ull << seat % 64));
+		atomic_fetch_and_explicit(&seats_taken[seat / 64], ~(1ull << seat % 64), memory_order_relaxed);
 }
 
 void pp_readers_init(struct pp_readers *readers)
 {
 	pthread_once(&once, init);
-	readers->serial = atomic_fetch_add(&last_serial, 1) + 1;
+	readers->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
 	readers->seat = seat_take();
 	readers->fence_is_lost = false;
 	readers->tallied = PP_NO_TALLY;
@@ -283,7 +289,7 @@ static void make_spare(struct pp_reader *r)
 /* No thread uses the cache any more. The next cache on its seat has another serial, so old seats do not match. */
 void pp_readers_end(struct pp_readers *readers)
 {
-	struct pp_reader *r = atomic_load(&readers->first), *next;
+	struct pp_reader *r = atomic_load_explicit(&readers->first, memory_order_relaxed), *next;
 
 	for (; r; r = next) {
 		next = next_of(r);
@@ -313,7 +319,10 @@ uint64_t pp_readers_hits(struct pp_readers *readers)
 
 /* ---- the count of references ------------------------------------------------------- */
 
-/* Moves the counts of a thread that has ended into the entries. The cache's lock keeps others from adding up meanwhile. */
+/*
+ * Moves the counts of a thread that has ended into the entries. The cache's lock keeps others from adding up meanwhile.
+ * Relaxed: search() has acquired the counts, and this thread adds up afterwards.
+ */
 static void move_counts(struct pp_reader *r, const struct pp_pool *pool)
 {
 	unsigned int i;
@@ -322,7 +331,8 @@ static void move_counts(struct pp_reader *r, const struct pp_pool *pool)
 		uint64_t ref = atomic_load_explicit(&r->refs[i], memory_order_relaxed);
 
 		if (ref)
-			atomic_fetch_add(&pp_entry_at(pool, ref >> 32)->shared, (int32_t)(uint32_t)ref);
+			atomic_fetch_add_explicit(&pp_entry_at(pool, ref >> 32)->shared, (int32_t)(uint32_t)ref,
+						  memory_order_relaxed);
 	}
 }
 
@@ -332,7 +342,7 @@ static void remove_ended(struct pp_readers *readers, const struct pp_pool *pool)
 	uint64_t ended;
 
 	pthread_mutex_lock(&readers->lock);
-	ended = atomic_load(&threads_ended);
+	ended = atomic_load_explicit(&threads_ended, memory_order_acquire);	/* pairs with thread_end() */
 	while (readers->ended != ended && (at = search(at))) {
 		struct pp_reader *r = atomic_load_explicit(at, memory_order_relaxed);
 

@@ -62,12 +62,12 @@
  * kernels without membarrier(): there references are counted in the entries by
  * read-modify-write, in one order with the states. An entry's fields are written
  * before LIVE is stored with release, and read after LIVE was loaded.
- * Slots, tables and words of the index are stored with release and loaded with
- * acquire (index.h).
+ * Tables and words of the index are stored with release and loaded with acquire
+ * (index.h). A slot needs no acquire, because its word is loaded before, and the
+ * entry's state after it.
  *	doc/model/orders.litmus has these arguments as litmus tests, which
- * scripts/check-model checks for arm64. The tests would also allow a relaxed load
- * of a slot and a relaxed compare-and-swap in revive(). Both have an order because
- * ThreadSanitizer reports a race without it.
+ * scripts/check-model checks for arm64. No order of the cache is stronger than the
+ * tests need.
  *
  * Why not liburcu or Concurrency Kit: they protect memory from being freed under
  * a reader. Entries and tables need no such protection, as their addresses are
@@ -180,13 +180,15 @@ enum look {
 
 /*
  * Changes COLD to LIVE. True: the entry is LIVE now, made so by this thread or by another reader. False: a writer has
- * made the entry EVICTED or forgotten it first, so the caller is not a user.
+ * made the entry EVICTED or forgotten it first, so the caller is not a user. Acquire: the entry may have got another
+ * registration since the caller found COLD. Then the caller must see the fields of the new registration.
  */
 static bool revive(struct pp_entry *e)
 {
 	uint32_t state = PP_COLD;
 
-	return atomic_compare_exchange_strong(&e->state, &state, PP_LIVE) || state == PP_LIVE;
+	return atomic_compare_exchange_strong_explicit(&e->state, &state, PP_LIVE,
+						       memory_order_acquire, memory_order_acquire) || state == PP_LIVE;
 }
 
 /* Called after our count is raised: a thread that makes the entry COLD sees the count, or we see COLD. */
@@ -635,7 +637,10 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 		return;
 	pp_cache_lock(cache);
 	pp_cache_evict_all(cache, &doomed);
-	/* force a sweep: at the end of the cache no later call unpins the unused GONE entries */
+	/*
+	 * Force a sweep: at the end of the cache no later call unpins the unused GONE entries. Not relaxed: the store may
+	 * replace that of a pp_cache_tidy(), so the sweep has to see the count that its caller has lowered.
+	 */
 	atomic_store(&cache->left, true);
 	pp_cache_sweep(cache, &doomed);
 	pp_room_reset(cache);

@@ -20,13 +20,16 @@ static bool has_limits(const struct pp_cache *c)
 	return c->attr.max_bytes || c->attr.max_entries;
 }
 
-/* A count without a limit has no reader and stays 0: threads that miss would contend for it by atomic operations. */
+/*
+ * A count without a limit has no reader and stays 0: threads that miss would contend for it by atomic operations.
+ * Release, and acquire in take(): the unpin that gave the room comes before the pin that takes it.
+ */
 static void give(struct pp_cache *c, unsigned int entries, uint64_t bytes)
 {
 	if (c->attr.max_entries)
-		atomic_fetch_sub(&c->pinned, entries);
+		atomic_fetch_sub_explicit(&c->pinned, entries, memory_order_release);
 	if (c->attr.max_bytes)
-		atomic_fetch_sub(&c->pinned_bytes, bytes);
+		atomic_fetch_sub_explicit(&c->pinned_bytes, bytes, memory_order_release);
 }
 
 /* Takes the room even if the budget does not have it. Returns true if the budget had the room. */
@@ -36,9 +39,10 @@ static bool take(struct pp_cache *c, uint64_t length)
 	bool fits = true;
 
 	if (a->max_entries)
-		fits &= atomic_fetch_add(&c->pinned, 1) < a->max_entries;
+		fits &= atomic_fetch_add_explicit(&c->pinned, 1, memory_order_acquire) < a->max_entries;
 	if (a->max_bytes)
-		fits &= atomic_fetch_add(&c->pinned_bytes, length) + length <= a->max_bytes;
+		fits &= atomic_fetch_add_explicit(&c->pinned_bytes, length, memory_order_acquire) + length <=
+			a->max_bytes;
 	return fits;
 }
 
