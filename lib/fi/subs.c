@@ -22,12 +22,12 @@ static const uint64_t REMOVED = 1;
 
 static uint64_t start_of(const struct pp_sub *sub)
 {
-	return atomic_load_explicit(&sub->start, memory_order_acquire);
+	return atomic_load_explicit(&sub->start, memory_order_relaxed);
 }
 
 static uint32_t stage_of(const struct pp_sub *sub)
 {
-	return atomic_load_explicit(&sub->stage, memory_order_acquire);
+	return atomic_load_explicit(&sub->stage, memory_order_relaxed);
 }
 
 static struct pp_range range_of(const struct pp_sub *sub)
@@ -91,12 +91,12 @@ static int rebuild(struct pp_subs *s)
  */
 static void hit_set(struct pp_sub *sub)
 {
-	atomic_store_explicit(&sub->hit, stage_of(sub) == PP_SUB_LIVE ? sub->epoch : sub->epoch - 1, memory_order_release);
+	atomic_store_explicit(&sub->hit, stage_of(sub) == PP_SUB_LIVE ? sub->epoch : sub->epoch - 1, memory_order_relaxed);
 }
 
 static void stage_set(struct pp_sub *sub, enum pp_sub_stage stage)
 {
-	atomic_store_explicit(&sub->stage, stage, memory_order_release);
+	atomic_store_explicit(&sub->stage, stage, memory_order_relaxed);
 	hit_set(sub);
 }
 
@@ -163,7 +163,7 @@ static void end(struct pp_subs *s, struct pp_sub *sub)
 {
 	disarm(s, sub);
 	stage_set(sub, PP_SUB_FREE);
-	atomic_store_explicit(&sub->start, REMOVED, memory_order_release);
+	atomic_store_explicit(&sub->start, REMOVED, memory_order_relaxed);
 	s->count--;
 }
 
@@ -226,10 +226,10 @@ static int add_new(struct pp_subs *s, uint64_t start, uint64_t length)
 	sub = place_for(s, start, length);
 	s->used += !start_of(sub);
 	s->count++;
-	new.start = 0;
+	atomic_init(&new.start, 0);
 	*sub = new;
 	stage_set(sub, PP_SUB_LIVE);
-	atomic_store_explicit(&sub->start, start, memory_order_release);
+	atomic_store_explicit(&sub->start, start, memory_order_relaxed);
 	return 0;
 }
 

@@ -140,7 +140,7 @@ static inline struct pp_sub *pp_subs_place(const struct pp_subs *s, uint64_t sta
 
 	for (;; at++) {
 		sub = &s->table[at & s->mask];
-		found = atomic_load_explicit(&sub->start, memory_order_acquire);
+		found = atomic_load_explicit(&sub->start, memory_order_relaxed);
 		if (__builtin_expect(found == start && sub->length == length, 1))
 			return sub;
 		if (!found)
@@ -153,6 +153,10 @@ static inline struct pp_sub *pp_subs_place(const struct pp_subs *s, uint64_t sta
  *
  * The thread never moves a subscription and never removes a LIVE one. mm_lock excludes add() and remove(),
  * and clear() runs only while there is no cache. So the subscription that pp_subs_place() returns stays.
+ *
+ * The loads of @start and @hit are relaxed. mm_lock orders this call with add(), which stores all fields, and with
+ * notify(), after which the thread stores @hit. All other stores to @hit prevent a hit. If this call misses such a
+ * store, it still compares the word.
  */
 static inline bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
 {
@@ -160,7 +164,7 @@ static inline bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t len
 	uint32_t hit;
 
 	if (sub) {
-		hit = atomic_load_explicit(&sub->hit, memory_order_acquire);
+		hit = atomic_load_explicit(&sub->hit, memory_order_relaxed);
 		/* Acquire: pairs with the kernel's release store, as in pp_watch_valid(). */
 		if (atomic_load_explicit(&s->words[sub->slot], memory_order_acquire) == hit)
 			return true;
