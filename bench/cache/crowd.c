@@ -127,9 +127,10 @@ void crowd_misses(unsigned int threads, const struct ranges *ranges, unsigned in
 			run(&r[i], threads, &ps[i][round], &cpu[i][round], &milli[i][round]);
 	for (unsigned int i = 0; i < 2; i++) {
 		out[i]->ns = bench_median(ps[i], ROUNDS) / 1e3;
+		out[i]->cpu = bench_median(cpu[i], ROUNDS) / 1e3;
 		out[i]->switches = bench_median(milli[i], ROUNDS) / 1e3;
 		printf("%u threads, %u ranges, limit %u: %s %.1f ns, %.1f ns of CPU time, %.3f context switches an operation\n",
-		       threads, ranges->count, limit, both[i]->name, out[i]->ns, bench_median(cpu[i], ROUNDS) / 1e3,
+		       threads, ranges->count, limit, both[i]->name, out[i]->ns, out[i]->cpu,
 		       out[i]->switches);
 		both[i]->drop(r[i].cache);
 	}
@@ -146,39 +147,70 @@ static void *stay(void *arg)
 	return NULL;
 }
 
+/* CPU time of the calling thread. A round may be longer than a time slice, so other load would add to the time. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
 static double miss_ns(const struct round *r)
 {
 	uint64_t ps[ROUNDS], start;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		start = now_ns();
+		start = cpu_ns();
 		for (unsigned int i = 0; i < IDLE_OPERATIONS; i++)
 			r->c->use(r->cache, &r->ranges->at[i % r->ranges->count], 1);
-		ps[round] = (now_ns() - start) * 1000 / IDLE_OPERATIONS;
+		ps[round] = (cpu_ns() - start) * 1000 / IDLE_OPERATIONS;
 	}
 	return bench_median(ps, ROUNDS) / 1e3;
 }
 
-static double miss_beside(struct round *r, unsigned int threads)
+static double invalidation_ns(const struct round *r)
 {
-	static struct member members[CROWD];
-	double ns;
+	const struct range *first = r->ranges->at, *last = first + INVALIDATED - 1;
+	struct ours *o = r->cache;
+	uint64_t ns[ROUNDS];
 
-	begin(members, threads, stay, r);
-	ns = miss_ns(r);
-	pthread_barrier_wait(&r->end);
-	end(members, threads, r);
-	return ns;
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		r->c->use(o, first, INVALIDATED);
+		ns[round] = cpu_ns();
+		pp_cache_invalidate(o->cache, (void *)first->start, last->start + last->length - first->start);
+		ns[round] = cpu_ns() - ns[round];
+	}
+	bench_need(!ours_stats(o).entries, "an entry is still in the cache", EIO);
+	return bench_median(ns, ROUNDS);
 }
 
-void crowd_idle(const struct ranges *ranges, unsigned int limit, double *beside_one, double *beside_all, double *after)
+static void measure_beside(struct round *r, unsigned int threads, double *miss, double *invalidation)
+{
+	static struct member members[CROWD];
+
+	begin(members, threads, stay, r);
+	*miss = miss_ns(r);
+	pp_cache_flush(((struct ours *)r->cache)->cache);
+	*invalidation = invalidation_ns(r);
+	pthread_barrier_wait(&r->end);
+	end(members, threads, r);
+}
+
+static void say(const char *what, unsigned int ranges, const struct idle *i)
+{
+	printf("%s, %u ranges: %.1f ns of CPU time beside 1 idle thread, %.1f beside %d, %.1f after them\n", what, ranges, i->one,
+	       i->all, CROWD, i->after);
+}
+
+void crowd_idle(const struct ranges *ranges, unsigned int limit, struct idle *miss, struct idle *invalidation)
 {
 	struct round r = { .c = &ours, .cache = ours.make(ranges->count, limit), .ranges = ranges };
 
-	*beside_one = miss_beside(&r, 1);
-	*beside_all = miss_beside(&r, CROWD);
-	*after = miss_beside(&r, 1);
-	printf("miss and evict, %u ranges: %.1f ns beside 1 idle thread, %.1f beside %d, %.1f after them\n", ranges->count,
-	       *beside_one, *beside_all, CROWD, *after);
+	measure_beside(&r, 1, &miss->one, &invalidation->one);
+	measure_beside(&r, CROWD, &miss->all, &invalidation->all);
+	measure_beside(&r, 1, &miss->after, &invalidation->after);
+	say("miss and evict", ranges->count, miss);
+	say("invalidation of 2,000", ranges->count, invalidation);
 	ours.drop(r.cache);
 }

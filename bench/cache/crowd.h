@@ -5,15 +5,20 @@
 
 #include "ranges.h"
 
-enum { CROWD = 1000 };	/* maximum number of threads */
+enum {
+	CROWD = 1000,		/* maximum number of threads */
+	INVALIDATED = 2000,	/* entries of one invalidation of crowd_idle() */
+};
 
 /**
  * struct crowd - results for one contender
  * @ns: time of a round divided by the number of operations of all threads; median
+ * @cpu: CPU time of the process in ns, an operation; median. Other load changes it less than @ns
  * @switches: context switches of the process, an operation; median
  */
 struct crowd {
 	double ns;
+	double cpu;
 	double switches;
 };
 
@@ -21,7 +26,23 @@ struct crowd {
 void crowd_misses(unsigned int threads, const struct ranges *ranges, unsigned int limit, struct crowd *of_ours,
 		  struct crowd *of_tree);
 
-/* ns of a miss and eviction in our cache by one thread: beside one other thread, beside CROWD idle threads, after them */
-void crowd_idle(const struct ranges *ranges, unsigned int limit, double *beside_one, double *beside_all, double *after);
+/**
+ * struct idle - ns of CPU time of an operation in our cache by one thread, beside idle threads that have used the cache
+ * @one: beside one idle thread
+ * @all: beside CROWD idle threads
+ * @after: beside one again, after the others have ended
+ */
+struct idle {
+	double one;
+	double all;
+	double after;
+};
+
+/*
+ * @ranges: each begins at the end of the range before it
+ * @miss: a miss and eviction, with space for @limit of @ranges
+ * @invalidation: one call that invalidates INVALIDATED entries
+ */
+void crowd_idle(const struct ranges *ranges, unsigned int limit, struct idle *miss, struct idle *invalidation);
 
 #endif
