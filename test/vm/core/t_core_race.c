@@ -11,10 +11,12 @@ enum {
 	MOST_SECONDS = 90,	/* limit on a busy machine */
 	ENOUGH = 5,
 	THREADS = 6,
+	MOST_THREADS = 16,	/* one for each processor, at least THREADS */
 };
 
 static atomic_int stopped;
-static atomic_uint done[THREADS];
+static unsigned int count;	/* of threads */
+static atomic_uint done[MOST_THREADS];
 
 /* Events of a round. LATE counts calls that came too late; the others count calls that succeeded. */
 enum { PINNED, GOT, ATTACHED, BEGUN, TAKEN, LATE, HAPPENED };
@@ -43,8 +45,10 @@ static void let_dma_be(const char *nobody)
 
 SETUP(everything_is_there)
 {
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned int i;
 
+	count = processors < THREADS ? THREADS : processors < MOST_THREADS ? processors : MOST_THREADS;
 	let_dma_be("nobody\n");
 	CHECK_CASE();
 	EXPECT_CORE();
@@ -207,8 +211,11 @@ static void fly_over_shared(struct thread *t)
 	close(file);
 }
 
-static void (*const jobs[THREADS])(struct thread *t) = {
+/* One thread at a time may close and reopen @shared_fd. */
+static void (*const jobs[MOST_THREADS])(struct thread *t) = {
 	take_and_give, pin_fly_and_unpin, pin_fly_and_unpin, come_and_go, pin_and_unpin_shared, fly_over_shared,
+	pin_fly_and_unpin, fly_over_shared, pin_fly_and_unpin, fly_over_shared, pin_fly_and_unpin, fly_over_shared,
+	pin_fly_and_unpin, fly_over_shared, pin_fly_and_unpin, fly_over_shared,
 };
 
 /* ---- --------------------------------------------------------------------------------- */
@@ -229,7 +236,7 @@ static int enough_happened(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < count; i++)
 		if (atomic_load(&done[i]) <= ENOUGH)
 			return 0;
 	for (i = 0; i < HAPPENED; i++)
@@ -246,7 +253,7 @@ static void run_threads(struct thread *threads)
 	atomic_store(&stopped, 0);
 	for (i = 0; i < HAPPENED; i++)
 		atomic_store(&happened[i], 0);
-	for (i = 0; i < THREADS; i++) {
+	for (i = 0; i < count; i++) {
 		atomic_store(&done[i], 0);
 		threads[i] = (struct thread){ .id = i, .seed = i + 1 };
 		EXPECT(!pthread_create(&threads[i].pthread, NULL, work, &threads[i]), "thread");
@@ -255,13 +262,13 @@ static void run_threads(struct thread *threads)
 	while (seconds++ < MOST_SECONDS && !enough_happened())
 		sleep(1);
 	atomic_store(&stopped, 1);
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < count; i++)
 		pthread_join(threads[i].pthread, NULL);
 }
 
 static void race(void)
 {
-	struct thread threads[THREADS];
+	struct thread threads[MOST_THREADS];
 	unsigned int i;
 
 	shared_fd = pin_open();
@@ -269,13 +276,13 @@ static void race(void)
 	CHECK_CASE();
 	close(shared_fd);
 	printf("#");
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < count; i++)
 		printf(" %u", atomic_load(&done[i]));
 	printf(" rounds; pinned, got, attached, begun, taken, late:");
 	for (i = 0; i < HAPPENED; i++)
 		printf(" %u", atomic_load(&happened[i]));
 	printf("\n");
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < count; i++)
 		EXPECT(!threads[i].bad && atomic_load(&done[i]) > ENOUGH, "thread %u saw %d after %u rounds", i,
 		       threads[i].bad, atomic_load(&done[i]));
 	for (i = 0; i < HAPPENED; i++)

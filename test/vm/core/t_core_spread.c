@@ -14,14 +14,15 @@
 enum {
 	DEVICE = 0,
 	OTHER_DEVICE,
-	THREADS = 2,
+	MOST_THREADS = 16,
 	PATIENCE_S = 20,
 	TOO_SLOW = 10000,	/* rounds a second: processors that take turns more seldom share no count */
 };
 
 static int fd;
 static struct peerpin_pin pin;
-static int files[THREADS];	/* each thread has its own file of core_check, with the region and an attachment */
+static unsigned int count;	/* of threads: one for each processor */
+static int files[MOST_THREADS];	/* each thread has its own file of core_check, with the region and an attachment */
 static atomic_int stopped, bad;
 static atomic_uint done;
 
@@ -45,7 +46,8 @@ SETUP(everything_is_there)
 	EXPECT_CORE();
 	fd = pin_open();
 	EXPECT(fd >= 0 && !core_register(DEVICE), "%d", fd);
-	if (sysconf(_SC_NPROCESSORS_ONLN) < THREADS)
+	count = sysconf(_SC_NPROCESSORS_ONLN) < MOST_THREADS ? sysconf(_SC_NPROCESSORS_ONLN) : MOST_THREADS;
+	if (count < 2)
 		SKIP("one processor");
 	for (i = 0; i < 2; i++) {
 		snprintf(probe, sizeof(probe), "p:spread/%s peerpin:%s\n", probed[i], probed[i]);
@@ -101,14 +103,14 @@ static void *use_it(void *arg)
 	return NULL;
 }
 
-static pthread_t threads[THREADS];
+static pthread_t threads[MOST_THREADS];
 static bool too_slow;
 
 static void join(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	EXPECT(!atomic_load(&bad), "a thread saw %d", atomic_load(&bad));
 }
@@ -119,7 +121,7 @@ static void end_all(void)
 
 	atomic_store(&stopped, 1);
 	join();
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < count; i++)
 		close(files[i]);
 	unpin(fd, pin.out_region);
 	emu_free(gpu, GPU_A);
@@ -154,7 +156,7 @@ static void start(void)
 	atomic_store(&done, 0);
 	text_to(TRACING "trace", "\n", O_TRUNC);
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !pin_at(fd, GPU_A, BLOCK, &pin), "pin");
-	for (i = 0; i < THREADS; i++) {
+	for (i = 0; i < count; i++) {
 		files[i] = core_open();
 		EXPECT(!core_get(files[i], fd, pin.out_region) && !core_do(files[i], CORE_CHECK_ATTACH, DEVICE), "attach");
 		EXPECT(!pthread_create(&threads[i], NULL, use_it, (void *)(uintptr_t)i), "thread");
@@ -172,7 +174,7 @@ static void leave(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < count; i++)
 		close(files[i]);
 	EXPECT_CLEAN();
 }
