@@ -4,13 +4,13 @@
  * descriptors that clone() shares, in io_uring, or of a pipe to a page of the revocation page. The regions end at the
  * last close, and no freed object is used afterwards.
  */
-#include <linux/io_uring.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "core.h"
+#include "test/vm/harness/uring.h"
 
 enum {
 	DEVICE = 0,
@@ -64,18 +64,6 @@ CASE(shared_descriptor_outlives_its_owner)
 }
 
 /* ---- io_uring ---------------------------------------------------------------------- */
-
-/* io_uring gets a reference to @file. -1: this kernel has no io_uring. */
-static int ring_with(int file)
-{
-	struct io_uring_params params = { 0 };
-	int ring = syscall(SYS_io_uring_setup, 1, &params);
-
-	if (ring >= 0 && !syscall(SYS_io_uring_register, ring, IORING_REGISTER_FILES, &file, 1))
-		return ring;
-	close(ring);
-	return -1;
-}
 
 /* A kernel thread makes the last close, and the GPU driver ignores its put. So the GPU's pin may stay until the free. */
 CASE(ring_keeps_the_regions)

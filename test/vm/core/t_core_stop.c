@@ -4,19 +4,15 @@
  * debugger, by a control group, by seccomp. Other calls go on, and nothing is left. Also calls in the form of a
  * 32-bit program.
  */
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "core.h"
+#include "test/vm/harness/forbid.h"
 #include "test/vm/harness/group.h"
 #include "watch.h"
 
@@ -251,11 +247,6 @@ CASE(exit_of_debugger_leaves_nothing)
 	end_dma();
 }
 
-static bool group_is_frozen(void)
-{
-	return group_bytes("cgroup.events", "frozen %lld") == 1;
-}
-
 static int join_and_unpin(void)
 {
 	return group_join() ? begin_and_unpin() : 3;
@@ -264,38 +255,26 @@ static int join_and_unpin(void)
 /* As docker pause, and as CRIU before a dump */
 CASE(frozen_unpin_returns_once)
 {
-	int status, i;
+	int status;
 	pid_t pid;
 
 	EXPECT(group_make(), "a control group: %s", strerror(errno));
 	pid = start_unpin(join_and_unpin);
-	EXPECT(group_write(GROUP "/cgroup.freeze", "1"), "%s", strerror(errno));
-	for (i = 0; i < 300 && !group_is_frozen(); i++)
-		usleep(10000);
-	EXPECT(group_is_frozen() && !waitpid(pid, &status, WNOHANG), "the group is not frozen");
+	EXPECT(group_freeze() && !waitpid(pid, &status, WNOHANG), "the group is not frozen");
 	end_dma();
 	CHECK_CASE();
-	EXPECT(group_write(GROUP "/cgroup.freeze", "0"), "%s", strerror(errno));
+	EXPECT(group_thaw(), "%s", strerror(errno));
 	EXPECT(waitpid(pid, &status, 0) == pid && !status, "the process has the status %#x", status);
 	EXPECT(group_end(), "the control group: %s", strerror(errno));
 }
 
 /* A thread calls what seccomp forbids, while another thread unpins. */
-static void *forbid_getppid(void *arg)
+static void *break_the_rules(void *arg)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(*code), code };
-
 	while (!__atomic_load_n(region, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	sleep_ms(SOON_MS);
-	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		syscall(SYS_getppid);
+	forbidden_call();
 	return arg;
 }
 
@@ -303,8 +282,7 @@ static int unpin_and_break_the_rules(void)
 {
 	pthread_t thread;
 
-	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-	return pthread_create(&thread, NULL, forbid_getppid, NULL) ? 3 : begin_and_unpin();
+	return pthread_create(&thread, NULL, break_the_rules, NULL) ? 3 : begin_and_unpin();
 }
 
 CASE(seccomp_kill_leaves_nothing)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Processes that import dma-bufs in unusual ways: by 32-bit calls, with changing descriptors, traced. */
+/* Processes that import dma-bufs in unusual ways: by 32-bit calls, with changing descriptors, traced, as two users. */
 #include "import.h"
+#include "test/vm/security/user.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -224,6 +225,102 @@ CASE(tracer_stops_imports_at_any_moment)
 	EXPECT(WIFEXITED(status) || waitpid(pid, &status, __WALL) == pid, "wait: status %#x", status);
 	printf("# %d copies, %d interrupted\n", shared[0], shared[1]);
 	EXPECT(traced && WIFEXITED(status) && !WEXITSTATUS(status), "status %#x after %d copies", status, shared[0]);
+	EXPECT_ALL_GONE();
+}
+
+/* ---- two users --------------------------------------------------------------------------------- */
+
+/*
+ * Alice gives Mallory a dma-buf of her GPU memory and her file of /dev/peerpin, as a server does for its clients. Each
+ * may pin LIMIT bytes: the dma-buf twice, and a page of host memory.
+ */
+enum { LIMIT = 2 * SIZE + PAGE };
+
+static int ends[2];	/* Alice's socket and Mallory's */
+
+static bool nodes_are_mine(void)
+{
+	gpu = emu_open();
+	fd = pin_open();
+	lsi = lsi_open();
+	return gpu >= 0 && fd >= 0 && lsi >= 0 && !host_make(&host, PAGE);
+}
+
+static bool pass(int end)
+{
+	return write(ends[end], "", 1) == 1;
+}
+
+static bool await(int end)
+{
+	char byte;
+
+	return read(ends[end], &byte, 1) == 1;
+}
+
+static void alice(void)
+{
+	struct peerpin_pin first, second, third;
+	int dmabuf;
+
+	close(ends[1]);
+	EXPECT(nodes_are_mine(), "nodes");
+	dmabuf = new_dmabuf(SIZE);
+	EXPECT(dmabuf >= 0 && !pin_dmabuf(dmabuf, 0, SIZE, &first), "pin: %d", dmabuf);
+	EXPECT(!fd_send(ends[0], dmabuf) && !fd_send(ends[0], fd) && await(0), "Mallory has ended");
+	EXPECT(state_of(&first) == PEERPIN_STATE_LIVE && !copy_out(&first, 0, PAGE), "state %u", state_of(&first));
+	EXPECT(!pin_dmabuf(dmabuf, 0, SIZE, &second), "Alice pays for Mallory: reason %u", second.out_reason);
+	EXPECT(pin_dmabuf(dmabuf, 0, SIZE, &third) == -EDQUOT && third.out_reason == PEERPIN_REASON_PROCESS_BYTES, "reason %u",
+	       third.out_reason);
+	EXPECT(!unpin(fd, first.out_region) && !unpin(fd, second.out_region), "unpin");
+	EXPECT(pass(0) && await(0), "Mallory has ended");
+	EXPECT(!emu_free(gpu, GPU_A) && soon(memory_is_gone), "Mallory keeps %lu bytes", vram_used());
+	EXPECT(pass(0) && await(0), "Mallory has ended");
+}
+
+/* Alice's regions have the ids 0, of her host memory, and 1. */
+static void mallory(void)
+{
+	struct peerpin_pin first, second, third;
+	int dmabuf, hers, err;
+	uint32_t i;
+
+	close(ends[0]);
+	EXPECT(nodes_are_mine(), "nodes");
+	dmabuf = fd_receive(ends[1]);
+	hers = fd_receive(ends[1]);
+	EXPECT(!pin_dmabuf(dmabuf, 0, SIZE, &first) && !copy_out(&first, 0, PAGE), "pin: reason %u", first.out_reason);
+	EXPECT(!pin_dmabuf(dmabuf, 0, SIZE, &second), "pin: reason %u", second.out_reason);
+	EXPECT(pin_dmabuf(dmabuf, 0, SIZE, &third) == -EDQUOT && third.out_reason == PEERPIN_REASON_PROCESS_BYTES, "reason %u",
+	       third.out_reason);
+	for (i = 0; i < 4; i++) {
+		err = unpin(hers, i);
+		EXPECT(err == -EACCES, "unpin of Alice's region %u: %d", i, err);
+	}
+	EXPECT(ioctl(hers, PEERPIN_IOC_PIN, &first) && errno == EACCES, "pin by Alice's file: %s", strerror(errno));
+	EXPECT(pass(1) && await(1), "Alice has ended");
+	EXPECT(state_of(&first) == PEERPIN_STATE_LIVE && !copy_out(&first, 0, PAGE), "Alice's unpin ended Mallory's region");
+	EXPECT(pass(1) && await(1), "Alice has ended");
+	EXPECT(state_of(&first) == PEERPIN_STATE_REVOKED && copy_out(&first, 0, PAGE) == -ESTALE, "state %u",
+	       state_of(&first));
+	EXPECT(pass(1), "Alice has ended");
+}
+
+CASE(other_user_pins_at_own_expense)
+{
+	struct user *a, *m;
+	char limit[16];
+
+	snprintf(limit, sizeof(limit), "%d", LIMIT);
+	EXPECT(!module_set("peerpin/parameters/max_process_bytes", limit), "max_process_bytes");
+	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "%s", strerror(errno));
+	a = user_start(ALICE, alice);
+	m = user_start(MALLORY, mallory);
+	close(ends[0]);
+	close(ends[1]);
+	user_join(a);
+	user_join(m);
+	EXPECT(!module_set("peerpin/parameters/max_process_bytes", "0"), "max_process_bytes");
 	EXPECT_ALL_GONE();
 }
 

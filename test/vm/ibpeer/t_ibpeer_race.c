@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Frees, kills and removal of the client race with registrations. */
+/* Frees, kills, stops and removal of the client race with registrations. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 
 #include "ibpeer.h"
+#include "test/vm/harness/forbid.h"
+#include "test/vm/harness/group.h"
 
 SETUP(everything_is_there)
 {
@@ -141,6 +143,105 @@ CASE(kill_at_any_moment)
 	}
 	printf("# %u registered, %u refused, %u copied\n", loop->registered, loop->refused, loop->copied);
 	EXPECT(loop->registered && !loop->wrong, "%u registered, wrong: %d", loop->registered, loop->wrong);
+	munmap(loop, sizeof(*loop));
+	EXPECT_CLEAN();
+}
+
+static struct loop *shared_loop(void)
+{
+	void *p = mmap(NULL, sizeof(struct loop), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void *register_for_ever(void *loop)
+{
+	for (;;)
+		loop_once(loop);
+	return NULL;
+}
+
+/* The process owns the memory. Its other threads register while this thread makes a forbidden call. */
+static void break_the_rules(struct loop *loop, unsigned int us)
+{
+	pthread_t threads[2];
+	int own = emu_open();
+
+	if (gpu_alloc_in(own, GPU_A) || pthread_create(&threads[0], NULL, register_for_ever, loop) ||
+	    pthread_create(&threads[1], NULL, register_for_ever, loop))
+		_exit(1);
+	while (!__atomic_load_n(&loop->copied, __ATOMIC_RELAXED))
+		usleep(100);
+	usleep(us);
+	forbidden_call();
+	_exit(2);
+}
+
+CASE(seccomp_kill_during_registration)
+{
+	struct loop *loop = shared_loop();
+	int i, status;
+	pid_t pid;
+
+	EXPECT(loop, "mmap");
+	for (i = 0; i < vmtest_rounds(20); i++) {
+		loop->copied = 0;
+		pid = fork();
+		if (!pid)
+			break_the_rules(loop, i * 511 % 5000);
+		EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "status %#x", status);
+		EXPECT_CLEAN();
+	}
+	EXPECT(!loop->wrong, "%d", loop->wrong);
+	munmap(loop, sizeof(*loop));
+}
+
+/* ---- a stopped process ------------------------------------------------------------------ */
+
+static void register_in_group(struct loop *loop)
+{
+	int own = emu_open();
+
+	if (!group_join() || gpu_alloc_in(own, GPU_A))
+		_exit(1);
+	register_for_ever(loop);
+}
+
+static void unbind_beside_frozen_process(struct loop *loop, unsigned int us)
+{
+	struct emugpu_info there;
+	double start;
+	int status;
+	pid_t pid;
+
+	loop->copied = 0;
+	EXPECT(!emu_info(gpu, 0, &there), "info");
+	pid = fork();
+	if (!pid)
+		register_in_group(loop);
+	while (!__atomic_load_n(&loop->copied, __ATOMIC_RELAXED) && !waitpid(pid, NULL, WNOHANG))
+		usleep(100);
+	usleep(us);
+	EXPECT(group_freeze(), "the group is not frozen");
+	start = now();
+	EXPECT(!emu_sysfs(&there, "unbind"), "unbind");
+	EXPECT(now() - start < 2, "the removal took %.1f s", now() - start);
+	EXPECT(!emu_sysfs(&there, "bind") && !waitpid(pid, &status, WNOHANG), "bind");
+	EXPECT(!kill(pid, SIGKILL) && group_thaw() && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status),
+	       "status %#x", status);
+}
+
+/* The process is stopped with registrations, between two calls or in one. The GPU's driver revokes them. */
+CASE(frozen_owner_delays_no_removal)
+{
+	struct loop *loop = shared_loop();
+	int i;
+
+	EXPECT(loop && group_make(), "a control group: %s", strerror(errno));
+	for (i = 0; i < vmtest_rounds(12) && vmtest_result == VMTEST_OK; i++)
+		unbind_beside_frozen_process(loop, i * 613 % 5000);
+	CHECK_CASE();
+	EXPECT(!loop->wrong && group_end(), "%d", loop->wrong);
 	munmap(loop, sizeof(*loop));
 	EXPECT_CLEAN();
 }

@@ -105,7 +105,7 @@ static inline void user_join(struct user *u)
 
 /* ---- descriptors between two users ------------------------------------------------- */
 
-static inline int fd_send(int socket, int fd)
+static inline int fd_send(int socket, int file)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 }, byte = 0;
 	struct iovec data = { &byte, 1 };
@@ -116,8 +116,8 @@ static inline int fd_send(int socket, int fd)
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	c->cmsg_len = CMSG_LEN(sizeof(file));
+	memcpy(CMSG_DATA(c), &file, sizeof(file));
 	return sendmsg(socket, &message, 0) == 1 ? 0 : -1;
 }
 
@@ -129,14 +129,14 @@ static inline int fd_receive(int socket)
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *c;
-	int fd = -1;
+	int file = -1;
 
 	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
 		return -1;
 	c = CMSG_FIRSTHDR(&message);
 	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
+		memcpy(&file, CMSG_DATA(c), sizeof(file));
+	return file;
 }
 
 #endif
