@@ -199,8 +199,9 @@ static int play(const char *name)
 /* ---- the tests ------------------------------------------------------------------------------ */
 
 static const char *self;
+static char *others;	/* LD_PRELOAD of this process: libraries of test/host/preload */
 
-static void run(const char *preload, const char *program, const char *scene)
+static void run_with(const char *preload, const char *program, const char *scene)
 {
 	int status = -1;
 	pid_t child = fork();
@@ -215,6 +216,21 @@ static void run(const char *preload, const char *program, const char *scene)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (status)
 		fail_msg("%s, LD_PRELOAD=%s: status %x", scene ? scene : program, preload, status);
+}
+
+/* With @others, run the program twice: @others come before and after the libraries of @preload. */
+static void run(const char *preload, const char *program, const char *scene)
+{
+	char list[1024];
+
+	if (!others || !preload) {
+		run_with(preload, program, scene);
+		return;
+	}
+	snprintf(list, sizeof(list), "%s:%s", others, preload);
+	run_with(list, program, scene);
+	snprintf(list, sizeof(list), "%s:%s", preload, others);
+	run_with(list, program, scene);
 }
 
 static void process_without_cuda_is_unchanged(void **state)
@@ -322,5 +338,6 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return play(argv[1]);
 	self = argv[0];
+	others = getenv("LD_PRELOAD") ? strdup(getenv("LD_PRELOAD")) : NULL;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

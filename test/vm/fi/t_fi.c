@@ -11,7 +11,8 @@
 
 #include "test/vm/harness/client.h"
 
-#define OURS "LD_PRELOAD=libpeerpin-fi.so.1 "
+/* test/host/preload sets BESIDE to another library. The shell expands the variable. */
+#define OURS "LD_PRELOAD=${BESIDE:+$BESIDE:}libpeerpin-fi.so.1 "
 
 SETUP(client_is_there)
 {

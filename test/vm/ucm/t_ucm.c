@@ -8,7 +8,8 @@
 #include "test/vm/harness/module.h"
 
 #define UCX "UCX_NET_DEVICES=rxe0:1 UCX_TLS=rc_v,ud_v UCX_IB_REG_METHODS=rcache UCX_WARN_UNUSED_ENV_VARS=n "
-#define OURS "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 " UCX
+/* test/host/preload sets BESIDE to another library. The shell expands the variable. */
+#define OURS "LD_PRELOAD=${BESIDE:+$BESIDE:}libpeerpin-hook.so.1:libpeerpin-ucm.so.1 " UCX
 #define STOCK UCX
 #define BOUND "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1:$PWD/build/bin/test/fake/bound.so "
 #define REREG "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1:$PWD/build/bin/test/fake/rereg.so REREG="
