@@ -7,13 +7,8 @@
 #   OUT                         directory of the results
 #
 # For each target the results are TARGET, TARGET_seed_corpus.zip, TARGET.options and, if the target has words,
-# TARGET.dict; lib/ has the shared libraries that the image of the fuzzing machines lacks. A Dockerfile for the builder:
-#
-#   FROM gcr.io/oss-fuzz-base/base-builder
-#   RUN apt-get update && apt-get install -y binutils libarchive-dev libjson-c-dev libncurses-dev libpci-dev zip zlib1g-dev
-#   COPY . $SRC/peerpin
-#   WORKDIR $SRC/peerpin
-#   COPY test/fuzz/build.sh $SRC/
+# TARGET.dict; lib/ has the shared libraries that the image of the fuzzing machines lacks. test/fuzz/Dockerfile makes the
+# builder.
 set -eu
 
 # OSS-Fuzz copies this script to $SRC and calls it in the root of the tree.
