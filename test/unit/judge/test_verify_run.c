@@ -534,6 +534,17 @@ static void headline_is(const char *plain, const char *rule)
 	says(out, line);
 }
 
+/* The emulator refuses the call. NVIDIA's driver dereferences the NULL pointer, and the kernel oopses. */
+static void null_result_counts_as_crash(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain ] || return\necho \"finding $1 pins-left x\"\n"
+		   "echo \"finding $1 null-result x\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: null-result: ");
+	says(strstr(out, "\nnull-result: "), "  severity: crash or corruption\n");
+}
+
 /* Wrong data without a late transfer have another cause. */
 static void cause_precedes_wrong_data(void **state)
 {
@@ -1120,6 +1131,7 @@ int main(void)
 		cmocka_unit_test_setup(allocation_failures_end_when_unused, setup),
 		cmocka_unit_test_setup(skipped_scenarios_are_no_gap, setup),
 		cmocka_unit_test_setup(worst_defect_is_the_headline, setup),
+		cmocka_unit_test_setup(null_result_counts_as_crash, setup),
 		cmocka_unit_test_setup(cause_precedes_wrong_data, setup),
 		cmocka_unit_test_setup(unused_calls_are_not_tried, setup),
 		cmocka_unit_test_setup(mapping_must_live_at_revocation, setup),
