@@ -44,6 +44,7 @@ enum series {
 	SERIES_REGISTRATIONS,	/* the driver's events get_pages, if the test uses an RDMA adapter */
 	SERIES_USER,		/* the test's calls */
 	SERIES_ENDS,		/* the test's first and last call of each kind */
+	SERIES_EACH,		/* as SERIES_ENDS in a quick run; the test's calls in a full run */
 	SERIES_CLOSE,		/* the test's first close() */
 	SERIES_UNBIND,		/* a call of each kind that may transfer data, then as SERIES_ENDS */
 	SERIES_LONG,		/* the test's long calls; @values are points in time, in percent of the duration */

@@ -328,6 +328,9 @@ static void put_row(const struct sink *sink)
 	case SERIES_ENDS:
 		put_events(sink, EVENT_USER, 0);
 		break;
+	case SERIES_EACH:
+		put_events(sink, EVENT_USER, sink->pass == PASS_FULL ? UINT_MAX : 0);
+		break;
 	case SERIES_UNBIND:
 		put_unbind(sink);
 		break;

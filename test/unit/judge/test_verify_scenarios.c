@@ -162,6 +162,9 @@ static void full_level_tries_every_event(void **state)
 	assert_int_equal(count("plain/kill-at-kernel-"), NR_KERNEL);
 	assert_int_equal(count("plain/revoke-at-user-"), NR_USER);
 	assert_int_equal(count("plain/kill-at-user-"), NR_USER);
+	assert_int_equal(count("plain/close-at-user-"), NR_USER);
+	assert_int_equal(count("iommu/close-at-user-"), NR_USER);
+	assert_int_equal(count("plain/dup-at-user-"), NR_USER);
 	assert_int_equal(count("plain/during-"), 2 * 5);
 	has("iommu", "");
 	has("iommu-lazy", "");
@@ -170,6 +173,7 @@ static void full_level_tries_every_event(void **state)
 	has("iommu/during-4+1000us", "user-event=4:during:1000");
 	has("plain/during-1+361us", "user-event=1:during:361");
 	has("plain/revoke-at-kernel-2", "kernel-event=2:revoke");
+	assert_in_range(list.count, 150, 211);
 }
 
 /* A slow adapter can only delay tests that use an adapter. */
@@ -235,6 +239,7 @@ static void quick_level_stays_small(void **state)
 	scenarios_after(&list, LEVEL_QUICK, &recording);
 	assert_in_range(list.count, 60, 141);
 	assert_int_equal(count("plain/foreign-"), 6);
+	assert_int_equal(count("plain/close-at-user-"), 4);
 	assert_in_range(count("plain/revoke-at-kernel-"), 12, 24);
 	has("plain/revoke-at-kernel-1", "kernel-event=1:revoke");
 	has("plain/revoke-at-kernel-6", "kernel-event=6:revoke");
