@@ -163,7 +163,8 @@ static size_t line_of_user(const struct result *result, size_t i, const char *dr
 
 static const char use_key[] = "RIP: 0010:";
 
-static void put_owner(FILE *file, const char *driver, const struct result *result, const char *key, const char *label)
+/* Returns whether the kernel log has a line with @key. */
+static bool put_owner(FILE *file, const char *driver, const struct result *result, const char *key, const char *label)
 {
 	char text[SOURCE_MAX];
 	const char *at;
@@ -176,8 +177,9 @@ static void put_owner(FILE *file, const char *driver, const struct result *resul
 		at = source_text(driver, result->log[line].text, text);
 		at = line == i ? strstr(at, key) + strlen(key) : at + 1;
 		fprintf(file, "%s%.*s\n", label, (int)length_of_place(at), at);
-		return;
+		return true;
 	}
+	return false;
 }
 
 void words_of_memory(FILE *file, const struct summary *summary, const struct judgement *judgement)
@@ -185,12 +187,15 @@ void words_of_memory(FILE *file, const struct summary *summary, const struct jud
 	static const char *const rules[] = { "use-after-free", "uninitialised-memory", "double-free", "overflow" };
 	const char *driver = summary->run->args->driver;
 	size_t i = 0;
+	bool owned;
 
 	while (i < sizeof(rules) / sizeof(rules[0]) && strcmp(judgement->rule->name, rules[i]))
 		i++;
 	if (i == sizeof(rules) / sizeof(rules[0]))
 		return;
-	put_owner(file, driver, judgement->result, "Allocated in ", "  allocated: ");
-	put_owner(file, driver, judgement->result, "Freed in ", "  freed:    ");
+	owned = put_owner(file, driver, judgement->result, "Allocated in ", "  allocated: ");
+	owned |= put_owner(file, driver, judgement->result, "Freed in ", "  freed:    ");
 	put_owner(file, driver, judgement->result, use_key, "  used:     ");
+	if (!owned && !summary->run->args->only)
+		fputs("  memory:   the --only command below may also name the functions that allocated and freed it\n", file);
 }

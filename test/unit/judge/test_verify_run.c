@@ -1033,6 +1033,41 @@ static void json_and_html_are_complete(void **state)
 	says_not(out, "<b>");
 }
 
+/* The position of @what in @text after @from */
+static const char *after(const char *from, const char *what)
+{
+	const char *at = strstr(from, what);
+
+	if (!at)
+		fail_msg("'%s' is missing or too early", what);
+	return at;
+}
+
+/* plain/scatter-0 runs before plain/copies-2, but its finding is of less severity. */
+static void html_has_findings_before_rules(void **state)
+{
+	const char *at;
+	char words[PATH_MAX];
+
+	(void)state;
+	write_text("odd", "odd() {\ncase $1 in plain/scatter-0) echo \"finding $1 pins-left x\" ;;\n"
+		   "plain/copies-2) echo \"finding $1 use-after-free y\" ;;\n*) return 1; esac; echo \"end $1 clean\"; }\n");
+	snprintf(words, sizeof(words), "--html %s", path("html"));
+	assert_int_equal(verify(words), 1);
+	read_file("html", out, sizeof(out));
+	at = after(out, "<p class=\"verdict\">The driver broke 2 rules, first of all use-after-free (crash or corruption): ");
+	at = after(at, "<h2 id=\"use-after-free\">");
+	at = after(at, "the --only command below may also name the functions that allocated and freed it");
+	at = after(at, " --only plain/copies-2</pre>");
+	at = after(at, "<h2 id=\"pins-left\">");
+	at = after(at, "<p>lasting leak: ");
+	at = after(at, " --only plain/scatter-0</pre>");
+	at = after(at, "<h2>All rules</h2>");
+	at = after(at, "<a href=\"#use-after-free\">plain/copies-2</a>");
+	after(at, "<a href=\"#pins-left\">plain/scatter-0</a>");
+	says_not(after(out, "<h2>All rules</h2>"), "<h2 ");
+}
+
 static void unwritable_report_is_no_verdict(void **state)
 {
 	(void)state;
@@ -1159,6 +1194,7 @@ int main(void)
 		cmocka_unit_test_setup(only_option_reports_missing_event, setup),
 		cmocka_unit_test_setup(interrupt_gives_partial_report, setup),
 		cmocka_unit_test_setup(json_and_html_are_complete, setup),
+		cmocka_unit_test_setup(html_has_findings_before_rules, setup),
 		cmocka_unit_test_setup(unwritable_report_is_no_verdict, setup),
 		cmocka_unit_test_setup(report_may_go_into_pipe, setup),
 		cmocka_unit_test_setup(closed_stdout_spares_report_files, setup),

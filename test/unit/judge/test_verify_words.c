@@ -9,9 +9,12 @@
 static char *out;
 static size_t length;
 
-static void words_of_log(const char *const *lines)
+static const char hint[] = "  memory:   the --only command below may also name the functions that allocated and freed it\n";
+
+/* @only: the scenario of --only, or NULL */
+static void words_with(const char *only, const char *const *lines)
 {
-	const struct verify_args args = { .driver = "/no/driver.ko" };
+	const struct verify_args args = { .driver = "/no/driver.ko", .only = only };
 	const struct run run = { .args = &args };
 	const struct summary summary = { .run = &run };
 	struct result result = { 0 };
@@ -24,6 +27,11 @@ static void words_of_log(const char *const *lines)
 	words_of_memory(file, &summary, &judgement);
 	fclose(file);
 	free(result.log);
+}
+
+static void words_of_log(const char *const *lines)
+{
+	words_with("plain", lines);
 }
 
 static void functions_of_driver_are_named(void **state)
@@ -103,6 +111,26 @@ static void user_without_the_driver_is_the_kernel(void **state)
 	free(out);
 }
 
+/* Only with --only, the kernel keeps the stacks that allocated and freed memory. */
+static void hint_replaces_missing_stacks(void **state)
+{
+	const char *const log[] = { "RIP: 0010:driver_ioctl+0x5/0x30 [driver]", NULL };
+	const char *const full[] = { "Freed in driver_close+0x1/0x20 [driver] age=3 cpu=0 pid=93", NULL };
+	char expected[256];
+
+	(void)state;
+	words_with(NULL, log);
+	snprintf(expected, sizeof(expected), "  used:     driver_ioctl+0x5/0x30 [driver]\n%s", hint);
+	assert_string_equal(out, expected);
+	free(out);
+	words_with(NULL, full);
+	assert_null(strstr(out, hint));
+	free(out);
+	words_with("plain", log);
+	assert_null(strstr(out, hint));
+	free(out);
+}
+
 static void late_memory_is_a_fault(void **state)
 {
 	const struct scenario late = { .keys = "move=100" }, plain = { .keys = "" };
@@ -126,6 +154,7 @@ int main(void)
 		cmocka_unit_test(stack_names_module_behind_kernel),
 		cmocka_unit_test(user_is_the_driver_behind_the_kernel),
 		cmocka_unit_test(user_without_the_driver_is_the_kernel),
+		cmocka_unit_test(hint_replaces_missing_stacks),
 		cmocka_unit_test(late_memory_is_a_fault),
 	};
 
