@@ -9,9 +9,9 @@ struct device;
 struct emugpu_gpu;
 
 /*
- * Whether NVIDIA's driver maps memory of @gpu for @peer. Since 580.65 it refuses a pair that no common switch or
- * supported root complex connects. far_peers=0: a root complex supports the pairs below it, and no others. far_peers=1:
- * all pairs are supported.
+ * Whether NVIDIA's driver maps memory of @gpu for @peer. far_peers=1: on a chipset that the driver knows to forward peer
+ * traffic, all peers are supported. far_peers=0: on another chipset, the driver since 580.65 supports only a peer that has
+ * a bridge in common with the GPU: a switch or a root port. Of a GPU that is coherent with the CPU it supports all peers.
  */
 bool emugpu_route_is_supported(const struct emugpu_gpu *gpu, struct device *peer);
 

@@ -125,7 +125,7 @@ static const uint32_t failing[][2] = {
 	[PLAN_FAIL_FAR_PEER] = { EMUGPU_CALL_DMA_MAP_PAGES, EMUGPU_CALL_ATTACH },
 };
 
-/* NVIDIA's driver refuses a peer that no supported root complex connects with the GPU. */
+/* On a chipset that it does not know, NVIDIA's driver refuses a peer that has no bridge in common with the GPU. */
 static int error_of(enum plan_fail fail)
 {
 	if (fail == PLAN_FAIL_FAR_PEER)

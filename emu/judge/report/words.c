@@ -17,7 +17,7 @@ static const struct words keys[] = {
 	{ "bar1=", "BAR1 has room for only this many bytes of pins: " },
 	{ "alloc=", "this allocation of the driver fails: number " },
 	{ "fail=get_pages:", "this call of get_pages fails: number " },
-	{ "fail=far_peer:", "no supported root complex connects the peer and the GPU, so this call of dma_map_pages fails: number " },
+	{ "fail=far_peer:", "the chipset is unknown to NVIDIA's driver, so this call of dma_map_pages or dma_buf_attach fails: number " },
 	{ "fail=dma_map:", "this call of dma_map_pages fails: number " },
 	{ "move=", "the contents of a dma-buf arrive after it was mapped, late by this many ms: " },
 };

@@ -37,6 +37,7 @@ enum { FORCE_BAR1 = 1, UNKNOWN_FLAG = 2 };
  *	dma_buf_dynamic_attach() maps, too
  * @pcie: cuMemGetHandleForAddressRange() by PCIe, the GPU is not coherent
  * @mmap, @mmap_coherent: mmap() of a dma-buf
+ * @far: dma_map_pages() and the attachment of a dma-buf, for a peer without a common bridge, on an unknown chipset
  */
 static const struct row {
 	unsigned int branch;
@@ -48,19 +49,20 @@ static const struct row {
 	int importer;
 	CUresult pcie;
 	int mmap, mmap_coherent;
+	int far;
 } rows[] = {
 	{ 535, "535.288.01", 12020, 0x10002, POISON, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -ENOMEM,
-	  CUDA_ERROR_INVALID_VALUE, -ENOTSUPP, -ENOTSUPP },
+	  CUDA_ERROR_INVALID_VALUE, -ENOTSUPP, -ENOTSUPP, 0 },
 	{ 550, "550.163.01", 12040, 0x10002, POISON, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -ENOMEM,
-	  CUDA_ERROR_INVALID_VALUE, -ENOTSUPP, -ENOTSUPP },
+	  CUDA_ERROR_INVALID_VALUE, -ENOTSUPP, -ENOTSUPP, 0 },
 	{ 570, "570.211.01", 12080, 0x10002, KEPT, -EINVAL, -ENOTSUPP, 0, 0, -ENOMEM,
-	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, -ENOTSUPP },
+	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, -ENOTSUPP, 0 },
 	{ 580, "580.65.06", 13000, 0x20000, KEPT, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP,
-	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, 0 },
+	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, 0, -ENOTSUPP },
 	{ 595, "595.45.04", 13020, 0x20000, KEPT, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP,
-	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, 0 },
+	  CUDA_ERROR_NOT_SUPPORTED, -ENOTSUPP, 0, -ENOTSUPP },
 	{ 610, "610.43.02", 13030, 0x20000, KEPT, -ENODEV, -ENOTSUPP, 0, 0, -ENOTSUPP,
-	  CUDA_ERROR_NOT_SUPPORTED, 0, 0 },
+	  CUDA_ERROR_NOT_SUPPORTED, 0, 0, -ENOTSUPP },
 };
 
 static int fd, check, importer;
@@ -203,6 +205,40 @@ static void check_importer(const struct row *row)
 	EXPECT(err == row->importer, "import: %d", err);
 }
 
+/* In this VM, the GPU and the peer have no bridge in common. */
+static int map_far(void)
+{
+	struct p2p_check_call pin = { .va = VA, .length = PAGE };
+	int err = call(P2P_CHECK_GET, pin), ret;
+
+	if (err)
+		return err;
+	ret = call(P2P_CHECK_MAP, pin) ?: call(P2P_CHECK_UNMAP, pin);
+	return call(P2P_CHECK_PUT, pin) ?: ret;
+}
+
+static int attach_far(void)
+{
+	struct dmabuf_check_attach attach = { .fd = export(), .kind = DMABUF_CHECK_STATIC };
+	struct dmabuf_check_slot slot = { .slot = 0 };
+	int err = emu_call(importer, DMABUF_CHECK_ATTACH, &attach) ?: emu_call(importer, DMABUF_CHECK_DETACH, &slot);
+
+	close(attach.fd);
+	return err;
+}
+
+static void check_far(int expected)
+{
+	int mapped, attached;
+
+	EXPECT(!module_set("emugpu/parameters/far_peers", "0"), "parameter");
+	mapped = map_far();
+	attached = attach_far();
+	EXPECT(!module_set("emugpu/parameters/far_peers", "1"), "parameter");
+	EXPECT(mapped == expected && attached == expected, "far: %d, %d", mapped, attached);
+	EXPECT(map_far() == 0 && attach_far() == 0, "known chipset: %d, %d", map_far(), attach_far());
+}
+
 /* ---- the libraries, which read the version once: in a child ------------------------------- */
 
 static const struct row *child_row;
@@ -240,6 +276,7 @@ static void look_at_discrete(const struct row *row)
 	EXPECT(pin_with(UNKNOWN_FLAG) == row->unknown, "another flag: %d", pin_with(UNKNOWN_FLAG));
 	EXPECT(map_error() == row->mmap, "mmap: %d", map_error());
 	check_importer(row);
+	check_far(row->far);
 	CHECK_CASE();
 	pin_by_peerpin(PEERPIN_CACHING_COMBINED);
 	CHECK_CASE();
@@ -255,6 +292,7 @@ static void look_at_coherent(const struct row *row)
 	err = map_of_forced();
 	EXPECT(err == (row->force_coherent ?: -ENOTSUPP), "map: %d", err);
 	EXPECT(map_error() == row->mmap_coherent, "mmap: %d", map_error());
+	check_far(0);
 	pin_by_peerpin(row->table < 0x20000 ? PEERPIN_CACHING_COMBINED : PEERPIN_CACHING_CACHED);
 }
 

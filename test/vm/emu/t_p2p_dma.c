@@ -356,16 +356,6 @@ CASE(free_of_dead_mapping_is_reported)
 	put_and_free();
 }
 
-/* Here the peer is below the GPU's root complex. t_p2p_far has a peer below another root complex. */
-CASE(near_peer_is_never_refused)
-{
-	pinned_pages(1);
-	CHECK_CASE();
-	EXPECT(module_set("emugpu/parameters/far_peers", "0") == 0 && map(0, 0) == 0 && unmap(0, 0) == 0, "near");
-	EXPECT(module_set("emugpu/parameters/far_peers", "1") == 0, "parameter");
-	put_and_free();
-}
-
 /* Outside the callback, nvidia_p2p_free_dma_mapping does nothing. So the mapping stays mapped. */
 CASE(free_outside_callback_unmaps_nothing)
 {

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* A peer below another root complex than the GPU: --topology two-sockets. t_p2p_dma has a peer below the same. */
+/*
+ * A chipset that NVIDIA's driver does not know to forward peer traffic: emugpu.far_peers=0. The cases far_* need a VM in
+ * which the GPU and the peer are below two host bridges (--topology two-sockets), the case near_* a common switch
+ * (--topology switch).
+ */
+#include "test/kmod/dmabuf_check.h"
 #include "test/vm/harness/module.h"
 #include "p2p.h"
+
+static int importer;
 
 SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
+	importer = open("/dev/dmabuf_check", O_RDWR | O_CLOEXEC);
+	EXPECT(importer >= 0, "no /dev/dmabuf_check; type: emu/vm/run --insmod build/KERNEL/test/dmabuf_check.ko ...");
 }
 
 static int far_peers(const char *on)
@@ -24,6 +33,48 @@ CASE(far_peer_is_refused_on_request)
 	EXPECT(put(0) == 0, "put");
 	free_one();
 	EXPECT_NO_BREACH(fd);
+}
+
+/* Attaches and detaches. Returns the result of the attachment. */
+static int attach(int dmabuf, enum dmabuf_check_kind kind)
+{
+	struct dmabuf_check_attach attach = { .fd = dmabuf, .kind = kind };
+	struct dmabuf_check_slot slot = { .slot = 0 };
+	int err = emu_call(importer, DMABUF_CHECK_ATTACH, &attach);
+
+	return err ?: emu_call(importer, DMABUF_CHECK_DETACH, &slot);
+}
+
+CASE(far_importer_is_refused_on_request)
+{
+	struct emugpu_export export = { .va = VA, .size = BLOCK };
+	enum dmabuf_check_kind kind;
+
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_call(fd, EMUGPU_IOC_EXPORT, &export) == 0, "export");
+	for (kind = DMABUF_CHECK_STATIC; kind <= DMABUF_CHECK_DYNAMIC; kind++) {
+		EXPECT(far_peers("1") == 0 && attach(export.out_fd, kind) == 0, "kind %d by default", kind);
+		EXPECT(far_peers("0") == 0 && attach(export.out_fd, kind) == -P2P_CHECK_ENOTSUPP, "kind %d refused: %d",
+		       kind, attach(export.out_fd, kind));
+	}
+	EXPECT(far_peers("1") == 0, "parameter");
+	close(export.out_fd);
+	free_one();
+}
+
+CASE(near_peer_is_never_refused)
+{
+	struct emugpu_export export = { .va = VA, .size = BLOCK };
+
+	one_block();
+	CHECK_CASE();
+	EXPECT(far_peers("0") == 0 && get(0, VA, PAGE) == 0 && map(0, 0) == 0 && unmap(0, 0) == 0, "map");
+	EXPECT(put(0) == 0, "put");
+	EXPECT(emu_call(fd, EMUGPU_IOC_EXPORT, &export) == 0 && attach(export.out_fd, DMABUF_CHECK_STATIC) == 0, "attach");
+	EXPECT(far_peers("1") == 0, "parameter");
+	close(export.out_fd);
+	free_one();
 }
 
 VMTEST_MAIN
