@@ -59,6 +59,7 @@ static const struct mapped {
 	{ "libpeerpin-ucm.so", MAP_PEERPIN_UCM },
 	{ "libpeerpin-hook.so", MAP_PEERPIN_HOOK },
 	{ "libcuda.so", MAP_CUDA },
+	{ "libcudart.so", MAP_CUDART },
 	{ "/dev/peerpin", MAP_NODE },
 };
 

@@ -14,6 +14,7 @@ enum process_map {
 	MAP_PEERPIN_UCM,
 	MAP_PEERPIN_HOOK,
 	MAP_CUDA,
+	MAP_CUDART,		/* the CUDA runtime, as a shared library */
 	MAP_NODE,		/* /dev/peerpin: the revocation page */
 	NR_PROCESS_MAPS,
 };

@@ -15,6 +15,7 @@
 #define UCM LIB "libpeerpin-ucm.so.1\n"
 #define HOOK LIB "libpeerpin-hook.so.1\n"
 #define CUDA LIB "libcuda.so.580.159.04\n"
+#define CUDART LIB "libcudart.so.12.2.140\n"
 #define HEAP "55550000-55551000 rw-p 00000000 00:00 0                                  [heap]\n"
 
 #define RDMA "/dev/infiniband/uverbs0"
@@ -95,6 +96,20 @@ static const struct example {
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
 		  "WARN fabric-monitor libpeerpin-fi does nothing, because FI_MR_CACHE_MONITOR=memhooks\n",
 	  .type = "env -u FI_MR_CACHE_MONITOR COMMAND" },
+	{ .maps = FABRIC CUDA, .come = "OK process it uses libfabric\nOK fabric-cache no RDMA device is open\n" },
+	{ .maps = FABRIC CUDA CUDART, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=disabled",
+	  .come = "OK process it uses libfabric\nOK fabric-cache libfabric caches nothing\n" },
+	{ .maps = FABRIC CUDA CUDART, .files = { RDMA },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor libfabric's monitor is memhooks: \n"
+		  "OK fabric-gpu FI_HMEM_CUDA memory: a libfabric that was built with CUDA compares CUDA's buffer ids\n" },
+	{ .maps = FABRIC CUDA, .files = { RDMA },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor libfabric's monitor is memhooks: \nWARN fabric-gpu libfabric has no CUDA here\n",
+	  .type = "LD_PRELOAD=libpeerpin-fi.so.1 COMMAND" },
+	{ .maps = FABRIC OURS NODE CUDA, .files = { RDMA }, .thread = "peerpin-fi",
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "OK fabric-monitor libfabric's monitor is libpeerpin-fi: each hit\nOK fabric-gpu libfabric has no CUDA here\n" },
 	{ .maps = UCX, .come = "OK process it uses UCX\nOK ucx-monitor no RDMA device is open\n" },
 	{ .maps = UCX, .files = { RDMA }, .come = "OK process it uses UCX\nWARN ucx-monitor UCX intercepts\n",
 	  .type = "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 COMMAND" },

@@ -10,6 +10,7 @@ enum {
 	PROCESS,
 	FABRIC_CACHE,
 	FABRIC_MONITOR,
+	FABRIC_GPU,
 	UCX_MONITOR,
 	UCX_GPU,
 };
@@ -18,6 +19,7 @@ static const struct check checks[] = {
 	[PROCESS] = { .id = "process", .section = "11.2" },
 	[FABRIC_CACHE] = { .id = "fabric-cache", .section = "11.2" },
 	[FABRIC_MONITOR] = { .id = "fabric-monitor", .section = "11.2" },
+	[FABRIC_GPU] = { .id = "fabric-gpu", .section = "11.2" },
 	[UCX_MONITOR] = { .id = "ucx-monitor", .section = "11.2" },
 	[UCX_GPU] = { .id = "ucx-gpu", .section = "11.2" },
 };
@@ -109,6 +111,26 @@ static void judge_default(const struct process *p, struct report *r)
 		warn(p, r, "libfabric's monitor is memhooks: it intercepts munmap() and others, and misses raw system calls", ADVISE_FI);
 }
 
+/*
+ * A libfabric that was built with CUDA links or opens libcudart.so. The program may have loaded libcudart.so itself, so
+ * only its absence is certain.
+ */
+static void check_fabric_gpu(const struct process *p, struct report *r)
+{
+	r->check = &checks[FABRIC_GPU];
+	if (!p->maps[MAP_CUDA])
+		return;
+	if (p->maps[MAP_CUDART])
+		ok(p, r, "FI_HMEM_CUDA memory: a libfabric that was built with CUDA compares CUDA's buffer ids at each hit; any "
+		   "other refuses this memory");
+	else if (p->threads[THREAD_FI])
+		ok(p, r, "libfabric has no CUDA here, so it refuses FI_HMEM_CUDA memory. libpeerpin-fi monitors GPU memory that is "
+		   "registered as host memory");
+	else
+		warn(p, r, "libfabric has no CUDA here, so it refuses FI_HMEM_CUDA memory. Of GPU memory that is registered as host "
+		     "memory, its monitor sees no free", ADVISE_FI);
+}
+
 static void check_fabric(const struct process *p, struct report *r)
 {
 	bool has_cache = check_fabric_cache(p, r);
@@ -120,6 +142,8 @@ static void check_fabric(const struct process *p, struct report *r)
 		judge_selected(p, r);
 	else if (has_cache)
 		judge_default(p, r);
+	if (has_cache)
+		check_fabric_gpu(p, r);
 }
 
 /* ---- UCX -------------------------------------------------------------------------------- */
