@@ -270,6 +270,25 @@ CASE(fork_leaves_it_and_write_changes_it)
 	DONE(s);
 }
 
+/* fork() copies a pinned page for the child at once, so the parent's next write needs no copy. */
+CASE(write_to_pinned_page_after_fork_leaves_it)
+{
+	struct peerpin_pin pin;
+	int end, status;
+	pid_t pid;
+
+	ANONYMOUS(s);
+	EXPECT(!pin_by(watch_fd, (uintptr_t)s.at, WATCH_BYTES, PEERPIN_PROVIDER_HOST, &pin), "pin: %d", errno);
+	pid = sleeper(&end);
+	EXPECT(pid > 0 && watch_lives(&s.middle) && watch_lives(&s.before), "fork() has changed the word");
+	memset(s.at, 2, WATCH_BYTES);
+	DOES_NOT(s);
+	close(end);
+	EXPECT(waitpid(pid, &status, 0) == pid && !status, "child: %#x", status);
+	EXPECT(!unpin(watch_fd, pin.out_region), "unpin");
+	DONE(s);
+}
+
 CASE(forced_write_to_read_only_memory_changes_it)
 {
 	int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
