@@ -153,20 +153,6 @@ static void watch_three_times(struct report *r)
 
 /* ---- three processes ---------------------------------------------------------------------- */
 
-/* Watches of all processes; -1: unknown */
-static long watches(void)
-{
-	FILE *f = fopen("/proc/driver/peerpin", "re");
-	char line[64];
-	long n = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "watches %ld", &n);
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static void run_process(struct report *r, unsigned int count)
 {
 	char bytes[32];

@@ -10,13 +10,17 @@
 #include <time.h>
 
 #include "test/vm/harness/client.h"
+#include "test/vm/harness/module.h"
 
 /* test/host/preload sets BESIDE to another library. The shell expands the variable. */
 #define OURS "LD_PRELOAD=${BESIDE:+$BESIDE:}libpeerpin-fi.so.1 "
 
+static long watches_before;
+
 SETUP(client_is_there)
 {
-	EXPECT(!client_find("fi_client"), "readlink");
+	watches_before = watches();
+	EXPECT(!client_find("fi_client") && watches_before >= 0, "readlink, or /proc/driver/peerpin: %ld", watches_before);
 }
 
 /* This shows that the cases below can fail. */
@@ -107,6 +111,12 @@ CASE(absent_device_is_named)
 	EXPECT(!rename("/dev/peerpin.away", "/dev/peerpin"), "rename back");
 	EXPECT(!status && strstr(output, "there is no /dev/peerpin; type: modprobe peerpin\n10 stale of 10\n"), "status %#x: %s",
 	       status, output);
+}
+
+/* After all the ends above */
+CASE(nothing_is_left)
+{
+	EXPECT(watches() == watches_before, "%ld watches, before %ld", watches(), watches_before);
 }
 
 /*

@@ -14,9 +14,12 @@
 #define BOUND "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1:$PWD/build/bin/test/fake/bound.so "
 #define REREG "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1:$PWD/build/bin/test/fake/rereg.so REREG="
 
+static long watches_before;
+
 SETUP(client_is_there)
 {
-	EXPECT(!client_find("ucm_client"), "readlink");
+	watches_before = watches();
+	EXPECT(!client_find("ucm_client") && watches_before >= 0, "readlink, or /proc/driver/peerpin: %ld", watches_before);
 }
 
 /* These two show that the cases below can fail. */
@@ -48,6 +51,24 @@ CASE(unchanged_memory_is_a_hit)
 CASE(fork_leaves_the_parent_watched)
 {
 	RUN(OURS, "forks", "0 stale after fork\n");
+}
+
+CASE(exit_with_open_registration)
+{
+	RUN(OURS, "exits", "exit with an open registration\n");
+}
+
+CASE(exec_starts_anew)
+{
+	RUN(OURS, "execs", "10 hits of 10\n");
+}
+
+/* The preloaded library stays. The other was only opened, so it wraps nothing. */
+CASE(dlclose_with_open_registration)
+{
+	RUN(OURS, "closes", "0 stale after dlclose\n");
+	CHECK_CASE();
+	RUN(STOCK, "closes", "1 stale after dlclose\n");
 }
 
 /* Debian's ibv_reg_mr_iova() calls ibv_reg_mr_iova2(), so two wrappers watch the range. Either of them is enough here. */
@@ -106,6 +127,12 @@ CASE(absent_device_is_named)
 	EXPECT(!rename("/dev/peerpin.away", "/dev/peerpin"), "rename back");
 	EXPECT(!status && strstr(output, "libpeerpin-ucm: frees of host memory are not reported to UCX: /dev/peerpin: ") &&
 	       strstr(output, "; type: peerpin doctor\n") && strstr(output, "0 stale of 10\n"), "status %#x: %s", status, output);
+}
+
+/* After all the ends above */
+CASE(nothing_is_left)
+{
+	EXPECT(watches() == watches_before, "%ld watches, before %ld", watches(), watches_before);
 }
 
 VMTEST_MAIN

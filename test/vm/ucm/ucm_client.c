@@ -7,6 +7,7 @@
  * t_ucm.c runs it with and without libpeerpin-ucm and reads its output.
  */
 #include <cuda.h>
+#include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -45,16 +46,23 @@ static void open_context(void)
 	need(ucp_init(&params, NULL, &context) == UCS_OK, "ucp_init");
 }
 
-/* Registers memory, as UCX does before a transfer, and ends the registration, which stays in the cache. */
-static void use(void *at, size_t length, struct key *key)
+static ucp_mem_h open_registration(void *at, size_t length)
 {
 	ucp_mem_map_params_t params = {
 		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH, .address = at, .length = length,
 	};
-	void *packed;
 	ucp_mem_h memory;
 
 	need(ucp_mem_map(context, &params, &memory) == UCS_OK, "ucp_mem_map");
+	return memory;
+}
+
+/* Registers memory, as UCX does before a transfer, and ends the registration, which stays in the cache. */
+static void use(void *at, size_t length, struct key *key)
+{
+	ucp_mem_h memory = open_registration(at, length);
+	void *packed;
+
 	need(ucp_rkey_pack(context, memory, &packed, &key->length) == UCS_OK && key->length <= KEY_MAX, "ucp_rkey_pack");
 	memcpy(key->bytes, packed, key->length);
 	ucp_rkey_buffer_release(packed);
@@ -288,13 +296,45 @@ static int forks(void)
 	return 0;
 }
 
+static int exits(void)
+{
+	void *at = map(NULL);
+
+	open_context();
+	open_registration(at, SIZE);
+	need(!syscall(SYS_munmap, at, (size_t)SIZE), "munmap");
+	puts("exit with an open registration");
+	return 0;
+}
+
+static int execs(void)
+{
+	open_context();
+	open_registration(map(NULL), SIZE);
+	execl("/proc/self/exe", "ucm_client", "hits", "10", NULL);
+	return 1;
+}
+
+static int closes(void)
+{
+	void *lib = dlopen("libpeerpin-ucm.so.1", RTLD_NOW);
+
+	need(lib, "dlopen");
+	open_context();
+	open_registration(map(NULL), SIZE);
+	need(!dlclose(lib), "dlclose");
+	printf("%d stale after dlclose\n", is_stale(map(NULL), 1000));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(void);
 	} modes[] = {
-		{ "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks }, { "reg", reg }, { "iova", iova },
+		{ "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks }, { "exits", exits },
+		{ "execs", execs }, { "closes", closes }, { "reg", reg }, { "iova", iova },
 		{ "iova2", iova2 }, { "rereg", rereg }, { "doctor", doctor }, { "version", version },
 	};
 	size_t i;
@@ -303,6 +343,6 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: ucm_client host|hits|gpu|forks|reg|iova|iova2|rereg|doctor|version [COUNT]\n", stderr);
+	fputs("usage: ucm_client host|hits|gpu|forks|exits|execs|closes|reg|iova|iova2|rereg|doctor|version [COUNT]\n", stderr);
 	return 2;
 }
