@@ -8,7 +8,7 @@
 
 #include <libgen.h>
 
-enum { ROUNDS = 5, HITS = 100000 };
+enum { ROUNDS = 5, HITS = 20000 };
 
 enum monitor { OURS, MEMHOOKS, USERFAULTFD, MONITORS };
 
