@@ -220,8 +220,8 @@ enum emugpu_test_op {
 	EMUGPU_TEST_MOVE,		/* contents arrive late after a dynamic map, with a fence; all GPUs */
 };
 
-/* EMUGPU_TEST_GUARD: the line of the kernel log, behind "emugpu: ", when memory is revoked for the first time after it */
-#define EMUGPU_REVOKED "memory is revoked that is pinned or shared as a dma-buf"
+/* Logged (behind "emugpu: ") before the first revocation after EMUGPU_TEST_GUARD */
+#define EMUGPU_REVOKED "memory that is pinned or shared as a dma-buf is revoked"
 
 /* Calls that EMUGPU_TEST_FAIL can fail */
 enum emugpu_test_call {

@@ -8,8 +8,8 @@
  *			get_rsync_registers() checks its argument
  *			an importer of dma-bufs that cannot reach peers fails when it maps, not when it attaches
  *	580 on		the CPU can map dma-bufs of coherent GPUs
- *			the GPU refuses a far peer on a chipset that the driver does not know: route.h
- *	610 on		and of all other GPUs
+ *			the driver refuses a far peer of a non-coherent GPU on a chipset that it does not know: route.h
+ *	610 on		the CPU can map dma-bufs of all other GPUs, too
  *
  * From NVIDIA's open source (535.288.01 to 595.45.04); 610 from gdrcopy 2.6, which requires it for mmap().
  */

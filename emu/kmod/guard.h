@@ -32,8 +32,8 @@ int emugpu_guard_set(u32 ms, bool mapped);
 bool emugpu_guard_is_on(void);
 
 /*
- * Called before the memory of a pin or dma-buf is revoked. Logs EMUGPU_REVOKED once after each emugpu_guard_set(): a
- * later IOMMU fault may come from a device that was not stopped.
+ * Called before the memory of a pin or dma-buf is revoked. API lock held. Logs EMUGPU_REVOKED once after each
+ * emugpu_guard_set() that turns the guard on: a later IOMMU fault may come from a device that was not stopped.
  */
 void emugpu_guard_begin(void);
 

@@ -8,7 +8,8 @@
 
 static bool far_peers = true;
 module_param(far_peers, bool, 0644);
-MODULE_PARM_DESC(far_peers, "1: map memory for all peers (default); 0: only for peers that have a bridge in common with the GPU");
+MODULE_PARM_DESC(far_peers, "1: map memory for all peers (default); "
+		 "0: since driver 580, non-coherent GPUs refuse peers without a common bridge");
 
 static bool is_below(struct pci_dev *dev, const struct pci_dev *bridge)
 {

@@ -9,9 +9,10 @@ struct device;
 struct emugpu_gpu;
 
 /*
- * Whether NVIDIA's driver maps memory of @gpu for @peer. far_peers=1: on a chipset that the driver knows to forward peer
- * traffic, all peers are supported. far_peers=0: on another chipset, the driver since 580.65 supports only a peer that has
- * a bridge in common with the GPU: a switch or a root port. Of a GPU that is coherent with the CPU it supports all peers.
+ * Whether NVIDIA's driver maps memory of @gpu for @peer. far_peers=1 plays a chipset of which the driver knows that it
+ * forwards peer traffic: all peers are supported. far_peers=0 plays an unknown chipset: since 580.65 the driver
+ * supports only peers below a bridge (switch or root port) that is also above the GPU. All peers of a coherent GPU are
+ * supported.
  */
 bool emugpu_route_is_supported(const struct emugpu_gpu *gpu, struct device *peer);
 

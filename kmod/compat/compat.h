@@ -51,7 +51,7 @@
  */
 #define PP_DMABUF_REVOCABLE (LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0))
 
-/* 1: FOLL_LONGTERM waits for userfaultfd, and there is FOLL_INTERRUPTIBLE */
+/* 1: a pin with FOLL_LONGTERM waits for userfaultfd, and FOLL_INTERRUPTIBLE exists */
 #define PP_LONGTERM_PINS_WAIT (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0))
 
 /* 1: FOLL_LONGTERM pins writable shared mappings of files, too */

@@ -141,9 +141,12 @@ static void host_drop_pages(struct host_pin *p, unsigned long count, bool dirty)
 	}
 }
 
-/* For host_get_present() and host_await(): pins up to @n pages. Returns their number or an error, never 0. */
+/* host_get_present() and host_await() pin up to @n pages and return the number of pinned pages or an error, never 0. */
 #if PP_LONGTERM_PINS_WAIT
-/* pin_user_pages_fast() would wait for a missing page until a fatal signal comes. It refuses FOLL_INTERRUPTIBLE. */
+/*
+ * FOLL_NOFAULT: otherwise pin_user_pages_fast() waits for a missing page until a fatal signal comes. It does not accept
+ * FOLL_INTERRUPTIBLE.
+ */
 static int host_get_present(unsigned long addr, int n, struct page **pages)
 {
 	return pin_user_pages_fast(addr, n, FOLL_WRITE | FOLL_LONGTERM | FOLL_NOFAULT, pages) ?: -EFAULT;

@@ -69,7 +69,10 @@ static __attribute__((noinline)) void tell(struct pp_cache *c)
 
 void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed)
 {
-	/* acquire: pairs with pp_cache_tidy(), so the counts below include the caller's put */
+	/*
+	 * acquire: pairs with pp_cache_tidy(). The counts that this sweep adds up include the put that called
+	 * pp_cache_tidy().
+	 */
 	if (!atomic_exchange_explicit(&c->left, false, memory_order_acquire))
 		return;
 	pp_done_all(c);
@@ -242,7 +245,7 @@ void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 		over = evict_all_over(c, doomed);
 	}
 	if (!over && atomic_load_explicit(&c->over, memory_order_relaxed)) {
-		/* relaxed: a put that sees true meanwhile tidies in vain */
+		/* relaxed: a put that still sees true only calls pp_cache_tidy() in vain */
 		atomic_store_explicit(&c->over, false, memory_order_relaxed);
 	}
 }

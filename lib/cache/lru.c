@@ -140,8 +140,8 @@ static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 }
 
 /*
- * Limits an entry's age to PP_LRU_SPAN. Compare-and-swap: a reader may stamp the entry meanwhile. Relaxed: a stamp orders
- * nothing else.
+ * Limits an entry's age to PP_LRU_SPAN. Compare-and-swap: a reader may stamp the entry meanwhile. Relaxed: no other
+ * access depends on the order of a stamp.
  */
 static void age(struct pp_entry *e, uint32_t now)
 {

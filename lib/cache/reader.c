@@ -193,7 +193,8 @@ static struct pp_reader *adopt(struct pp_readers *readers, uint64_t owner)
 	at = readers->ended == ended ? NULL : search(&readers->first);
 	if (at) {
 		r = atomic_load_explicit(at, memory_order_relaxed);
-		atomic_store_explicit(&r->owner, owner, memory_order_relaxed);	/* other threads look under @lock */
+		/* relaxed: search() reads @owner under @lock; thread_end() of another thread finds another number */
+		atomic_store_explicit(&r->owner, owner, memory_order_relaxed);
 	} else {
 		readers->ended = ended;
 	}

@@ -66,8 +66,8 @@
  * (index.h). A slot needs no acquire, because its word is loaded before, and the
  * entry's state after it.
  *	doc/model/orders.litmus has these arguments as litmus tests, which
- * scripts/check-model checks for arm64. No order of the cache is stronger than the
- * tests need.
+ * scripts/check-model checks for arm64. On arm64, no order of the cache is stronger
+ * than the tests need.
  *
  * Why not liburcu or Concurrency Kit: they protect memory from being freed under
  * a reader. Entries and tables need no such protection, as their addresses are
@@ -638,8 +638,9 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	pp_cache_lock(cache);
 	pp_cache_evict_all(cache, &doomed);
 	/*
-	 * Force a sweep: at the end of the cache no later call unpins the unused GONE entries. Not relaxed: the store may
-	 * replace that of a pp_cache_tidy(), so the sweep has to see the count that its caller has lowered.
+	 * Force a sweep: at the end of the cache no later call unpins the unused GONE entries. Not relaxed: if this
+	 * store replaces the one of pp_cache_tidy(), the sweep takes this value. The sweep must still see the count
+	 * that the caller of pp_cache_tidy() has lowered (orders.litmus: put_before_flush).
 	 */
 	atomic_store(&cache->left, true);
 	pp_cache_sweep(cache, &doomed);

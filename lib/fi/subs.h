@@ -155,8 +155,8 @@ static inline struct pp_sub *pp_subs_place(const struct pp_subs *s, uint64_t sta
  * and clear() runs only while there is no cache. So the subscription that pp_subs_place() returns stays.
  *
  * The loads of @start and @hit are relaxed. mm_lock orders this call with add(), which stores all fields, and with
- * notify(), after which the thread stores @hit. All other stores to @hit prevent a hit. If this call misses such a
- * store, it still compares the word.
+ * libfabric's notify(). notify() takes mm_lock itself; the thread stores @hit after notify() has returned. All
+ * other stores to @hit prevent a hit. If this call misses such a store, it still compares the word.
  */
 static inline bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
 {

@@ -105,8 +105,8 @@ struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);
 bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table);
 
 /*
- * Watches @table if its pin was revoked. Few tables are watched at a time, and pins that were revoked later may have
- * taken the place of this one. @table may be any pointer.
+ * Watches @table if its pin was revoked. Only two dead tables are watched at a time, and tables of pins that were
+ * revoked later may have displaced @table. @table may be any pointer.
  */
 void emugpu_pin_watch_table(const struct nvidia_p2p_page_table *table);
 

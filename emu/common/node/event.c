@@ -108,7 +108,7 @@ static void revoke_all(enum emugpu_event_kind kind, const struct nvidia_p2p_page
 	queue_work(system_long_wq, &revocation);
 	stuck = stuck_callback(nr);
 	if (!stuck) {
-		emugpu_pin_watch_table(table);	/* the caller's next read is of this table */
+		emugpu_pin_watch_table(table);	/* the caller may read this table next */
 		return;
 	}
 	emugpu_api_waits_for_caller(stuck);

@@ -101,7 +101,7 @@ static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_DMA_BEFORE_FENCE] =
 		"dma-before-fence: DMA to a dma-buf before the fences of its exporter had signaled",
 	[EMUGPU_RULE_NULL_RESULT] =
-		"null-result: get_pages without a place for the page table, which crashes",
+		"null-result: get_pages was called with NULL for the page table; NVIDIA's driver crashes",
 	[EMUGPU_RULE_USE_AFTER_FREE] =
 		"use-after-free: freed memory was passed to a free callback, or a pointer read from freed memory to the GPU driver",
 	[EMUGPU_RULE_UNINITIALISED_MEMORY] =

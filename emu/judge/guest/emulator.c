@@ -125,7 +125,7 @@ static const uint32_t failing[][2] = {
 	[PLAN_FAIL_FAR_PEER] = { EMUGPU_CALL_DMA_MAP_PAGES, EMUGPU_CALL_ATTACH },
 };
 
-/* On a chipset that it does not know, NVIDIA's driver refuses a peer that has no bridge in common with the GPU. */
+/* NVIDIA's driver refuses a peer without a bridge in common with the GPU, if the driver does not know the chipset. */
 static int error_of(enum plan_fail fail)
 {
 	if (fail == PLAN_FAIL_FAR_PEER)

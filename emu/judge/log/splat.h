@@ -27,7 +27,10 @@ struct splat {
 	char message[SPLAT_TEXT_MAX];
 };
 
-/** Rules of IOMMU faults before and after the first revocation of memory. The judge names the rule that the driver broke. */
+/**
+ * Rules of IOMMU faults before and after the first revocation of memory. emu/judge/run translates them into
+ * bus-addresses or dma-after-callback.
+ */
 #define SPLAT_IOMMU "iommu-fault"
 #define SPLAT_IOMMU_LATE "late-iommu-fault"
 

@@ -197,5 +197,6 @@ void words_of_memory(FILE *file, const struct summary *summary, const struct jud
 	owned |= put_owner(file, driver, judgement->result, "Freed in ", "  freed:    ");
 	put_owner(file, driver, judgement->result, use_key, "  used:     ");
 	if (!owned && !summary->run->args->only)
-		fputs("  memory:   the --only command below may also name the functions that allocated and freed it\n", file);
+		fputs("  memory:   a run of the --only command below may also show which functions allocated and freed "
+		      "this memory\n", file);
 }

@@ -14,7 +14,8 @@ void words_of_note(FILE *file, const struct summary *summary, unsigned int i);
 
 /*
  * For damaged memory: lines with the functions that allocated, freed and used it, as far as the kernel log has them. The
- * kernel logs the first two only in a run with --only, so without them a line refers to the command that follows.
+ * kernel logs the first two only in a run with --only. If the log has neither, and the run had no --only, a line refers
+ * to the --only command that follows.
  */
 void words_of_memory(FILE *file, const struct summary *summary, const struct judgement *judgement);
 

@@ -71,7 +71,8 @@ static void name_fault(struct run *run, const struct result *result, struct find
 
 /*
  * An IOMMU fault breaks one of two rules. bus-addresses: the address was never valid. dma-after-callback: the address
- * was valid until the memory was revoked. If this boot had a fault before memory was revoked, the rule is bus-addresses.
+ * was valid until the memory was revoked. If any scenario of this kind of boot, up to this one, had a fault before its
+ * first revocation, the rule is bus-addresses.
  */
 static void finish_result(struct run *run, struct result *result)
 {

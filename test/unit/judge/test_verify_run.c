@@ -1057,7 +1057,8 @@ static void html_has_findings_before_rules(void **state)
 	read_file("html", out, sizeof(out));
 	at = after(out, "<p class=\"verdict\">The driver broke 2 rules, first of all use-after-free (crash or corruption): ");
 	at = after(at, "<h2 id=\"use-after-free\">");
-	at = after(at, "the --only command below may also name the functions that allocated and freed it");
+	at = after(at, "a run of the --only command below may also show which functions allocated and freed "
+		       "this memory");
 	at = after(at, " --only plain/copies-2</pre>");
 	at = after(at, "<h2 id=\"pins-left\">");
 	at = after(at, "<p>lasting leak: ");

@@ -9,7 +9,8 @@
 static char *out;
 static size_t length;
 
-static const char hint[] = "  memory:   the --only command below may also name the functions that allocated and freed it\n";
+static const char hint[] =
+	"  memory:   a run of the --only command below may also show which functions allocated and freed this memory\n";
 
 /* @only: the scenario of --only, or NULL */
 static void words_with(const char *only, const char *const *lines)

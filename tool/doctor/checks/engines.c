@@ -112,8 +112,8 @@ static void judge_default(const struct process *p, struct report *r)
 }
 
 /*
- * A libfabric that was built with CUDA links or opens libcudart.so. The program may have loaded libcudart.so itself, so
- * only its absence is certain.
+ * A libfabric that was built with CUDA links or opens libcudart.so. So without libcudart.so libfabric has no CUDA. With
+ * libcudart.so this is not known: the program may have loaded it.
  */
 static void check_fabric_gpu(const struct process *p, struct report *r)
 {
@@ -127,8 +127,8 @@ static void check_fabric_gpu(const struct process *p, struct report *r)
 		ok(p, r, "libfabric has no CUDA here, so it refuses FI_HMEM_CUDA memory. libpeerpin-fi monitors GPU memory that is "
 		   "registered as host memory");
 	else
-		warn(p, r, "libfabric has no CUDA here, so it refuses FI_HMEM_CUDA memory. Of GPU memory that is registered as host "
-		     "memory, its monitor sees no free", ADVISE_FI);
+		warn(p, r, "libfabric has no CUDA here, so it refuses FI_HMEM_CUDA memory. libfabric's monitor does "
+		     "not see frees of GPU memory that is registered as host memory", ADVISE_FI);
 }
 
 static void check_fabric(const struct process *p, struct report *r)
