@@ -3,7 +3,7 @@
  * The cost of the registration cache, compared with other designs: a red-black tree and a list under a mutex, a
  * red-black tree or a sorted array under a rwlock, and an ideal hash without a lock. Most limits are multiples of the
  * tree, which a user would take instead. The hash is a lower bound that no cache reaches: of the multiples of the hash
- * only that of one range has a limit. Each limit is so far above the measured ratio that noise does not exceed it.
+ * only that of one range has a limit. Each limit leaves enough room above the measured ratio for noise.
  * Each operation looks up 64 KiB somewhere in a cached range, takes a reference, checks that the registration is valid
  * (a word in memory has not changed), and drops the reference. The contenders take turns, so that other load disturbs
  * all of them. Figures are medians in ns per operation and thread. Needs no device and no root.
@@ -164,7 +164,10 @@ CASE(within_one_big_region)
 	claim_hits(big());
 }
 
-/* A look-up searches a range, not a key: with many regions, a hit reads more cache lines than the hash. */
+/*
+ * A look-up has to find the range that covers an address, not a key: with many regions, a hit reads more cache lines
+ * than the hash.
+ */
 CASE(dense_regions)
 {
 	claim_hits(dense());
@@ -380,7 +383,7 @@ CASE(hits_beside_insertion_eviction_and_revocation)
 	churn_run(HOT, MANY, &c);
 	EXPECT(c.steps > DENSE && c.evictions >= c.steps / 2 && c.revocations >= c.steps / 8 - 1, "the other did %lu steps, "
 	       "%lu evictions, %lu revocations", c.steps, c.evictions, c.revocations);
-	EXPECT(c.missed <= (int64_t)c.steps / 10, "%ld hits were misses", c.missed);
+	EXPECT(c.missed <= (int64_t)c.steps / 10, "%ld gets of hot ranges were misses", c.missed);
 	CLAIM(.what = beside_churn, .of = "single and the clock", .ours = c.busy.single, .beside = "while it rests",
 	      .theirs = c.quiet.single, .times = 2);
 	CLAIM(.what = beside_churn, .of = "mean", .ours = c.busy.mean, .beside = "while it rests", .theirs = c.quiet.mean);
@@ -437,7 +440,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Pins that did not overlap would take twice as long in each try, so the shortest try decides. Other load delays wake-ups. */
+/*
+ * Other load may delay wake-ups, so the shortest try counts: pins that do not overlap take twice as long in every
+ * try.
+ */
 CASE(misses_of_different_ranges_overlap)
 {
 	uint64_t one = UINT64_MAX, two = UINT64_MAX;

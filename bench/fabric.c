@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A hit of libfabric's registration cache, fi_mr_reg() and fi_close(): with libpeerpin-fi, and with libfabric's own
- * monitors. A monitor serves a process for its whole life, so each round is a process. QEMU without KVM makes each
- * load of the check several instructions. So bench/run starts the VM with --icount, which counts instructions.
+ * monitors. A monitor serves a process for its whole life, so each round is a process. QEMU without KVM takes several
+ * host instructions for a load, so times are not comparable. bench/run uses --icount: then an instruction of the VM
+ * counts as 1 ns, and the printed ns are instructions.
  */
 #include "bench.h"
 

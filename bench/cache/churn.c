@@ -58,8 +58,8 @@ static void run_ours(const struct ranges *hot, const struct ranges *cold, struct
 	out->evictions = after.evictions - before.evictions;
 	out->revocations = after.revocations - before.revocations;
 	out->missed = after.misses - before.misses - out->steps - out->revocations;
-	printf("meanwhile %lu insertions, %lu evictions, %lu revocations; %ld hits were misses\n", out->steps, out->evictions,
-	       out->revocations, out->missed);
+	printf("meanwhile %lu insertions, %lu evictions, %lu revocations; %ld gets of hot ranges were misses\n",
+	       out->steps, out->evictions, out->revocations, out->missed);
 }
 
 void churn_run(unsigned int hot, unsigned int cold, struct churn *out)

@@ -10,7 +10,7 @@
  * @quiet, @busy: hits of our cache while the other thread rests, and while it works
  * @tree: hits of the tree while the other thread inserts and evicts
  * @steps, @evictions, @revocations: what the other thread did to our cache
- * @missed: number of hits of our cache that were misses
+ * @missed: gets of hot ranges that were misses
  */
 struct churn {
 	struct beside quiet;

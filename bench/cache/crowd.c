@@ -147,7 +147,10 @@ static void *stay(void *arg)
 	return NULL;
 }
 
-/* CPU time of the calling thread. A round may be longer than a time slice, so other load would add to the time. */
+/*
+ * CPU time of the calling thread. A round may be longer than a time slice, so other load would add to the elapsed
+ * time.
+ */
 static uint64_t cpu_ns(void)
 {
 	struct timespec t;

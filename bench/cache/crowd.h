@@ -13,8 +13,8 @@ enum {
 /**
  * struct crowd - results for one contender
  * @ns: time of a round divided by the number of operations of all threads; median
- * @cpu: CPU time of the process in ns, an operation; median. Other load changes it less than @ns
- * @switches: context switches of the process, an operation; median
+ * @cpu: ns of CPU time per operation, of the whole process; median. Other load changes it less than @ns
+ * @switches: context switches per operation, of the whole process; median
  */
 struct crowd {
 	double ns;
@@ -22,7 +22,10 @@ struct crowd {
 	double switches;
 };
 
-/* Each of @threads uses random ranges of @ranges, in a cache with space for @limit of them. ours and the tree take turns. */
+/*
+ * Each of @threads uses random ranges of @ranges, in a cache with space for @limit of them. ours and the tree take
+ * turns.
+ */
 void crowd_misses(unsigned int threads, const struct ranges *ranges, unsigned int limit, struct crowd *of_ours,
 		  struct crowd *of_tree);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hits of the n-th cache of a process. Each thread has a table with a seat for each of the first 1,024 caches. */
+/*
+ * Hits of the n-th cache of a process. Each thread has a table with a seat for each of at most 1,024 caches that exist
+ * at a time.
+ */
 #ifndef SEATS_H
 #define SEATS_H
 

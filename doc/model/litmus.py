@@ -29,7 +29,7 @@ Form of a file; a line that begins with # is a comment:
 
     code ID FILE TEXT           FILE has TEXT, which has the order of all accesses with @ID
     stronger ID FILE TEXT       as code, but TEXT has more order than the tests need; a comment says why
-    covers FILE...              FILE has no order but relaxed, except in the TEXTs; FILE may be a pattern of a shell
+    covers FILE...              FILE has no order but relaxed, except in the TEXTs; FILE may be a shell pattern
     litmus NAME forbidden       or allowed; then lines of this test
     init x=1                    other locations begin with 0
     thread
@@ -67,7 +67,8 @@ NAMES = {"memory_order_relaxed": "rlx", "memory_order_acquire": "acq", "memory_o
 # a compare-and-swap that fails is a load
 LOAD_HALF = {"relaxed": "relaxed", "release": "relaxed", "acquire": "acquire", "acq_rel": "acquire",
              "seq_cst": "seq_cst"}
-# each order of the C library and of the kernel that is not relaxed
+# each order and barrier of the C library and of the kernel that the check finds; not relaxed ones, and not the fully
+# ordered atomics of the kernel, such as cmpxchg() and test_and_clear_bit()
 ORDER = (r"memory_order_(?:acquire|release|acq_rel|seq_cst|consume)|"
          r"\batomic_(?:load|store|exchange|fetch_[a-z]+|compare_exchange_[a-z]+|flag_\w+)\(|"
          r"\bsmp_(?!processor_id)\w+\(|\b(?:dma_)?[rw]?mb\(|"
@@ -398,7 +399,7 @@ def main(args):
                 say(code, why, "the code has more order than needed" if code in stronger else
                     "the code has this order, and no weaker order suffices")
     for pattern in covered:
-        say(pattern, check_all_covered(pattern, codes), "a test has each order")
+        say(pattern, check_all_covered(pattern, codes), "each order is in a test")
     return failed
 
 

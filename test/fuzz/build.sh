@@ -7,8 +7,8 @@
 #   OUT                         directory of the results
 #
 # For each target the results are TARGET, TARGET_seed_corpus.zip, TARGET.options and, if the target has words,
-# TARGET.dict; lib/ has the shared libraries that the image of the fuzzing machines lacks. test/fuzz/Dockerfile makes the
-# builder.
+# TARGET.dict; lib/ has the shared libraries that the image of the fuzzing machines lacks. test/fuzz/Dockerfile makes
+# the builder.
 set -eu
 
 # OSS-Fuzz copies this script to $SRC and calls it in the root of the tree.

@@ -4,7 +4,7 @@
 #
 # A boot takes as long as most lines, so up to $most lines with equal VM options share a VM:
 # - A line that expects a splat is the last of its VM.
-# - Lines with the option ALONE have their own VM.
+# - Lines with the option ALONE, and lines that measure, have their own VM.
 # - A VM ends when a module cannot be removed or a splat appears. The remaining lines then run in
 #   another VM.
 

@@ -218,7 +218,7 @@ static void run_with(const char *preload, const char *program, const char *scene
 		fail_msg("%s, LD_PRELOAD=%s: status %x", scene ? scene : program, preload, status);
 }
 
-/* With @others, run the program twice: @others come before and after the libraries of @preload. */
+/* With @others, run the program twice: once with @others before the libraries of @preload, once after. */
 static void run(const char *preload, const char *program, const char *scene)
 {
 	char list[1024];

@@ -11,11 +11,11 @@ enum {
 	MOST_SECONDS = 90,	/* limit on a busy machine */
 	ENOUGH = 5,
 	THREADS = 6,
-	MOST_THREADS = 16,	/* one for each processor, at least THREADS */
+	MOST_THREADS = 16,
 };
 
 static atomic_int stopped;
-static unsigned int count;	/* of threads */
+static unsigned int count;	/* threads: one for each processor, from THREADS to MOST_THREADS */
 static atomic_uint done[MOST_THREADS];
 
 /* Events of a round. LATE counts calls that came too late; the others count calls that succeeded. */
@@ -211,7 +211,7 @@ static void fly_over_shared(struct thread *t)
 	close(file);
 }
 
-/* One thread at a time may close and reopen @shared_fd. */
+/* pin_and_unpin_shared() occurs once, because only one thread may close and reopen @shared_fd. */
 static void (*const jobs[MOST_THREADS])(struct thread *t) = {
 	take_and_give, pin_fly_and_unpin, pin_fly_and_unpin, come_and_go, pin_and_unpin_shared, fly_over_shared,
 	pin_fly_and_unpin, fly_over_shared, pin_fly_and_unpin, fly_over_shared, pin_fly_and_unpin, fly_over_shared,

@@ -22,7 +22,8 @@ enum {
 static int fd;
 static struct peerpin_pin pin;
 static unsigned int count;	/* of threads: one for each processor */
-static int files[MOST_THREADS];	/* each thread has its own file of core_check, with the region and an attachment */
+/* Each thread has its own file of core_check, with the region and an attachment. */
+static int files[MOST_THREADS];
 static atomic_int stopped, bad;
 static atomic_uint done;
 

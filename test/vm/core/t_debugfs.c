@@ -411,7 +411,10 @@ static int pin_in_a_loop(void)
 	}
 }
 
-/* The list is no snapshot: a slow read finds several regions of the child, each pinned after the unpin of the last. */
+/*
+ * The list is no snapshot: a slow read finds several regions of the child, each pinned after the unpin of the one
+ * before.
+ */
 CASE(read_races_with_pin_and_unpin)
 {
 	struct peerpin_pin p;

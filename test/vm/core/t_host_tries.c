@@ -155,7 +155,7 @@ static void ignore(__attribute__((unused)) int number)
 {
 }
 
-/* Of two faults a try, at most one may come after the signal: the pin makes no third try. */
+/* A try has two faults. The signal comes at the first fault of the second try, so at most one fault follows. */
 CASE(signal_ends_tries_of_changing_memory)
 {
 	struct sigaction act = { .sa_handler = ignore };

@@ -281,8 +281,8 @@ static inline void kill_owner(pid_t pid)
 }
 
 /*
- * In each round of a race a thread imports memory, and the caller ends that memory after a delay in us. If the
- * import came too late, the next delay is longer, else shorter: both orders occur on a VM of any speed.
+ * In each round of a race a thread imports memory, and the caller frees or unpins that memory after a delay in us. If
+ * the import came too late, the next delay is longer, else shorter: both orders occur on a VM of any speed.
  */
 static inline int next_delay(int us, bool too_late)
 {

@@ -278,7 +278,7 @@ static void alice(void)
 	EXPECT(pass(0) && await(0), "Mallory has ended");
 }
 
-/* Alice's regions have the ids 0, of her host memory, and 1. */
+/* Alice's regions have ids below 4; id 0 is her host memory. */
 static void mallory(void)
 {
 	struct peerpin_pin first, second, third;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Processes that are killed or stopped while they import: by seccomp, with a file in io_uring, by a control group. The
- * memory of the dma-buf is given back, and its free is bounded. Also the removal of peerpin while an exporter keeps
- * its fence.
+ * dma-buf's memory is given back, and freeing it takes bounded time. Also: peerpin is removed while an exporter has a
+ * reference to a fence of peerpin.
  */
 #include "import.h"
 #include "test/vm/harness/forbid.h"

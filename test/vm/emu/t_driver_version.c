@@ -37,7 +37,8 @@ enum { FORCE_BAR1 = 1, UNKNOWN_FLAG = 2 };
  *	dma_buf_dynamic_attach() maps, too
  * @pcie: cuMemGetHandleForAddressRange() by PCIe, the GPU is not coherent
  * @mmap, @mmap_coherent: mmap() of a dma-buf
- * @far: dma_map_pages() and the attachment of a dma-buf, for a peer without a common bridge, on an unknown chipset
+ * @far: result of dma_map_pages() and of the attachment of a dma-buf, for a peer without a common bridge, on an
+ *	unknown chipset
  */
 static const struct row {
 	unsigned int branch;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A chipset that NVIDIA's driver does not know to forward peer traffic: emugpu.far_peers=0. The cases far_* need a VM in
- * which the GPU and the peer are below two host bridges (--topology two-sockets), the case near_* a common switch
- * (--topology switch).
+ * A chipset of which NVIDIA's driver does not know that it forwards peer traffic: emugpu.far_peers=0. The cases far_*
+ * need a VM in which the GPU and the peer are below two host bridges (--topology two-sockets). The case near_* needs a
+ * VM in which both are below one switch (--topology switch).
  */
 #include "test/kmod/dmabuf_check.h"
 #include "test/vm/harness/module.h"

@@ -171,8 +171,9 @@ CASE(loading_the_core)
 }
 
 /*
- * The kernel warns when it removes an interrupt's /proc directory that got no memory for one of its files. Only one
- * function can be spared, and DMA-API debugging needs memory too: a node of a radix tree.
+ * The kernel warns when it removes an interrupt's /proc directory that got no memory for one of its files.
+ * fail_spare() spares one function. add_dma_entry(), spared otherwise, needs radix tree nodes, so this cache does not
+ * fail.
  */
 CASE(load_of_the_sample_driver)
 {

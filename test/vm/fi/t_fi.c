@@ -113,7 +113,7 @@ CASE(absent_device_is_named)
 	       status, output);
 }
 
-/* After all the ends above */
+/* Runs after the cases above, in which clients end in different ways. */
 CASE(nothing_is_left)
 {
 	EXPECT(watches() == watches_before, "%ld watches, before %ld", watches(), watches_before);

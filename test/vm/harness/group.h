@@ -52,7 +52,10 @@ static inline long long group_bytes(const char *file, const char *form)
 	return bytes;
 }
 
-/* Stop all processes of the group, as docker pause does. False: after three seconds, a process still runs. */
+/*
+ * Stop all processes of the group, as docker pause does. False: the write failed, or a process still runs after three
+ * seconds.
+ */
 static inline bool group_freeze(void)
 {
 	bool frozen = group_write(GROUP "/cgroup.freeze", "1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* io_uring as a holder of files */
+/* An io_uring that has a reference to a file */
 #ifndef TEST_URING_H
 #define TEST_URING_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A process in a memory control group registers GPU memory until the kernel kills it, and logs a backtrace. */
+/*
+ * A process in a memory control group registers GPU memory until the OOM killer kills the process. The kernel logs a
+ * backtrace.
+ */
 #include "ibpeer.h"
 #include "test/vm/harness/group.h"
 

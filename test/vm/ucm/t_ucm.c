@@ -63,7 +63,10 @@ CASE(exec_starts_anew)
 	RUN(OURS, "execs", "10 hits of 10\n");
 }
 
-/* The preloaded library stays. The other was only opened, so it wraps nothing. */
+/*
+ * dlclose() does not unload the preloaded library. Without the preload, the library that dlopen() loads wraps no
+ * function.
+ */
 CASE(dlclose_with_open_registration)
 {
 	RUN(OURS, "closes", "0 stale after dlclose\n");
@@ -129,7 +132,7 @@ CASE(absent_device_is_named)
 	       strstr(output, "; type: peerpin doctor\n") && strstr(output, "0 stale of 10\n"), "status %#x: %s", status, output);
 }
 
-/* After all the ends above */
+/* Runs after the cases above, in which clients end in different ways. */
 CASE(nothing_is_left)
 {
 	EXPECT(watches() == watches_before, "%ld watches, before %ld", watches(), watches_before);
