@@ -23,7 +23,10 @@
 
 #include "emugpu.h"
 
-/* Exports a function of nv-p2p.h. EMUGPU_GPL_ONLY=1: to GPL modules only, as NVIDIA's open driver since 550.40. */
+/*
+ * Exports a function of nv-p2p.h. EMUGPU_GPL_ONLY=1: to GPL modules only, as NVIDIA's open driver does from 550.40
+ * on. In branch 535, version 535.261.03 does so, too.
+ */
 #ifdef EMUGPU_GPL_ONLY
 #define EMUGPU_EXPORT(symbol) EXPORT_SYMBOL_GPL(symbol)
 #else

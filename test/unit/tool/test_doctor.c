@@ -800,6 +800,42 @@ static void no_gpu_leaves_exports_unknown(void **state)
 	assert_non_null(strstr(diagnosis.findings, "? peermem nvidia_peermem\n"));
 }
 
+static void open_flavour_names_gpl_limit(void **state)
+{
+	static const struct {
+		const char *version;
+		bool gpl_only;
+	} drivers[] = {
+		{ "515.43.04", false }, { "535.261.03", true },
+		{ "545.29.06", false }, { "550.40.07", true },	 { "580.159.04", true },
+	};
+	static struct view view;
+	char *root = make_tree();
+	size_t i;
+
+	(void)state;
+	make_device(root, &healthy_devices[MADE_GPU]);
+	for (i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		struct report report = { 0 };
+		struct tree *tree;
+
+		make_file(root, "proc/driver/nvidia/version",
+			  "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build\n",
+			  drivers[i].version);
+		assert_int_equal(tree_open(root, &tree), 0);
+		assert_int_equal(view_open(tree, &view), 0);
+		check_driver_flavour(&view, &report);
+		assert_int_equal(report.count, 1);
+		assert_string_equal(report.at[0].why, drivers[i].gpl_only ?
+			"open kernel modules; they export nv-p2p to modules under the GPL only" :
+			"open kernel modules");
+		report_free(&report);
+		view_close(&view);
+		tree_close(tree);
+	}
+	remove_tree(root);
+}
+
 static void jetson_gpu_needs_no_pci_device(void **state)
 {
 	static struct diagnosis diagnosis;
@@ -836,6 +872,7 @@ int main(void)
 		cmocka_unit_test(pci_gpu_needs_no_tegra_provider),
 		cmocka_unit_test(gpu_models_are_counted),
 		cmocka_unit_test(no_gpu_leaves_exports_unknown),
+		cmocka_unit_test(open_flavour_names_gpl_limit),
 		cmocka_unit_test(jetson_gpu_needs_no_pci_device),
 		cmocka_unit_test(empty_tree_gives_unknown_findings),
 	};

@@ -112,13 +112,20 @@ void check_driver(const struct view *v, struct report *r)
 	}
 }
 
-/* Since 550.40 the open modules export their symbols only to GPL modules. */
+/* The open modules export to GPL modules only from 550.40 on, and in branch 535 from 535.261.03 on or earlier. */
+static bool exports_to_gpl_only(const struct view *v)
+{
+	if (v->driver.version[0] == 535)
+		return !driver_before(v, 535, 261, 3);
+	return !driver_before(v, 550, 40, 0);
+}
+
 void check_driver_flavour(const struct view *v, struct report *r)
 {
 	switch (v->driver.kind) {
 	case DRIVER_OPEN:
 		report_add(r, HEALTH_OK, "machine", "open kernel modules%s",
-			   driver_before(v, 550, 40, 0) ? "" : "; they export nv-p2p to modules under the GPL only");
+			   exports_to_gpl_only(v) ? "; they export nv-p2p to modules under the GPL only" : "");
 		break;
 	case DRIVER_PROPRIETARY:
 		report_add(r, HEALTH_OK, "machine",
