@@ -12,6 +12,7 @@
 #include "gpu.h"
 #include "memory.h"
 #include "p2pmem.h"
+#include "slab.h"
 #include "window.h"
 
 enum {
@@ -41,7 +42,7 @@ struct emugpu_cover {
 
 struct emugpu_cover *emugpu_cover_new(void)
 {
-	struct emugpu_cover *cover = kvzalloc(sizeof(*cover), GFP_KERNEL);
+	struct emugpu_cover *cover = emugpu_array(1, sizeof(*cover));
 
 	if (cover)
 		cover->key = get_random_u64() & KEY_MASK;
@@ -108,7 +109,7 @@ static int put_marks(struct covered *covered, u64 word)
 
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	covered->marked = kmalloc_array(MARKS, sizeof(word), GFP_KERNEL);
+	covered->marked = kmalloc_array(MARKS, sizeof(word), EMUGPU_GFP);
 	if (!covered->marked)
 		return -ENOMEM;
 	for (i = 0; i < MARKS; i++) {

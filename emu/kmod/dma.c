@@ -14,6 +14,7 @@
 #include "pin.h"
 #include "poison.h"
 #include "route.h"
+#include "slab.h"
 #include "table.h"
 
 /* The CPU caches no BAR: nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings. */
@@ -111,13 +112,13 @@ static void map_free(struct dma_map *map)
 
 static struct dma_map *map_new(struct pci_dev *peer, u32 entries)
 {
-	struct dma_map *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	struct dma_map *map = kzalloc(sizeof(*map), EMUGPU_GFP);
 
 	if (!map)
 		return NULL;
 	map->peer = pci_dev_get(peer);
-	map->addresses = kvmalloc_array(entries, sizeof(*map->addresses), GFP_KERNEL);
-	map->shown = kvmalloc_array(entries, sizeof(*map->addresses), GFP_KERNEL);
+	map->addresses = emugpu_array(entries, sizeof(*map->addresses));
+	map->shown = emugpu_array(entries, sizeof(*map->addresses));
 	if (map->addresses && map->shown)
 		return map;
 	map_free(map);

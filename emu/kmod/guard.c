@@ -22,6 +22,7 @@
 #include "memory.h"
 #include "monitor.h"
 #include "pin.h"
+#include "slab.h"
 #include "space.h"
 #include "spill.h"
 #include "trap.h"
@@ -91,7 +92,7 @@ static void add(const struct nvidia_p2p_page_table *table, struct emugpu_memory 
 	emugpu_api_assert_held();
 	if (!emugpu_guard_is_on())
 		return;
-	guarded = kzalloc(sizeof(*guarded), GFP_KERNEL);
+	guarded = kzalloc(sizeof(*guarded), EMUGPU_GFP);
 	if (!guarded) {
 		no_memory();
 		return;
@@ -318,8 +319,8 @@ static void search_devices(const struct emugpu_gpu *gpu, unsigned long *pages, u
 static int look_for_mappings(bool devices)
 {
 	const struct emugpu_gpu *gpu = list_first_entry(&all_guarded, struct guarded, node)->memory->gpu;
-	unsigned long *pages = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
-	unsigned long *found = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
+	unsigned long *pages = bitmap_zalloc(gpu->vram.npages, EMUGPU_GFP);
+	unsigned long *found = bitmap_zalloc(gpu->vram.npages, EMUGPU_GFP);
 	int err = pages && found ? search_processes(gpu, pages, found) : -ENOMEM;
 
 	if (err == -ENOMEM)

@@ -26,6 +26,7 @@
 #include "move.h"
 #include "route.h"
 #include "segment.h"
+#include "slab.h"
 #include "spill.h"
 #include "window.h"
 
@@ -280,7 +281,7 @@ struct sg_table *emugpu_import_map(struct dma_buf_attachment *attachment, enum d
 	check_lock(attachment);
 	if (needs_pages(attachment))
 		return ERR_PTR(-ENOMEM);
-	mapping = kmalloc(sizeof(*mapping), GFP_KERNEL);
+	mapping = kmalloc(sizeof(*mapping), EMUGPU_GFP);
 	if (!mapping)
 		return ERR_PTR(-ENOMEM);
 	sgt = map(attachment, mapping);
@@ -340,7 +341,7 @@ static int check_importer(const struct dma_buf_attachment *attachment)
 
 static struct import *import_new(struct emugpu_exported *exported)
 {
-	struct import *import = kzalloc(sizeof(*import), GFP_KERNEL);
+	struct import *import = kzalloc(sizeof(*import), EMUGPU_GFP);
 
 	if (!import)
 		return NULL;

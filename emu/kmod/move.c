@@ -16,6 +16,7 @@
 #include "guard.h"
 #include "monitor.h"
 #include "move.h"
+#include "slab.h"
 #include "spill.h"
 #include "view.h"
 #include "window.h"
@@ -123,7 +124,7 @@ static void look(struct work_struct *work)
 
 static struct move *move_new(const struct emugpu_consumer *consumer, u32 ms)
 {
-	struct move *move = kzalloc(sizeof(*move), GFP_KERNEL);
+	struct move *move = kzalloc(sizeof(*move), EMUGPU_GFP);
 
 	if (!move)
 		return NULL;

@@ -9,6 +9,7 @@
 #include "gpu.h"
 #include "memory.h"
 #include "segment.h"
+#include "slab.h"
 
 /* The CPU caches no BAR: nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings. */
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
@@ -91,7 +92,7 @@ static int table_fill(struct device *dev, struct sg_table *sgt, const struct emu
 
 	if (!max)
 		return -EINVAL;
-	err = sg_alloc_table(sgt, count(memory, offset, end, max), GFP_KERNEL);
+	err = sg_alloc_table(sgt, count(memory, offset, end, max), EMUGPU_GFP);
 	if (err)
 		return err;
 	err = map_all(dev, sgt, memory, offset, end, max);
@@ -102,7 +103,7 @@ static int table_fill(struct device *dev, struct sg_table *sgt, const struct emu
 
 struct sg_table *emugpu_segments_map(struct device *dev, const struct emugpu_memory *memory, u64 offset, u64 size)
 {
-	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	struct sg_table *sgt = kzalloc(sizeof(*sgt), EMUGPU_GFP);
 
 	if (sgt && table_fill(dev, sgt, memory, offset, offset + size)) {
 		kfree(sgt);

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "api.h"
+#include "slab.h"
 #include "space.h"
 
 enum {
@@ -46,7 +47,7 @@ static void add(struct spaces *spaces, struct mm_struct *mm)
 
 static struct spaces *spaces_new(void)
 {
-	struct spaces *spaces = kvzalloc(sizeof(*spaces), GFP_KERNEL);
+	struct spaces *spaces = emugpu_array(1, sizeof(*spaces));
 	struct task_struct *process, *thread;
 
 	if (!spaces)

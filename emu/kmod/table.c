@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "pin.h"
 #include "poison.h"
+#include "slab.h"
 #include "table.h"
 
 enum table_version {
@@ -67,8 +68,8 @@ static int pages_alloc(struct emugpu_pin *pin, u32 n)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
 
-	pin->array = kvcalloc(n, sizeof(*pin->array), GFP_KERNEL);
-	table->pages = kvmalloc_array(n, sizeof(*table->pages), GFP_KERNEL);
+	pin->array = emugpu_array(n, sizeof(*pin->array));
+	table->pages = emugpu_array(n, sizeof(*table->pages));
 	pin->pages = table->pages;
 	if (pin->array && pin->pages)
 		return 0;

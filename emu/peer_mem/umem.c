@@ -13,7 +13,8 @@ enum {
 
 struct shim_umem *shim_umem_new(void)
 {
-	struct shim_umem *u = kzalloc(sizeof(*u), GFP_KERNEL);
+	/* reclaimable, as EMUGPU_GFP: not the memory that the client has just freed */
+	struct shim_umem *u = kzalloc(sizeof(*u), GFP_KERNEL | __GFP_RECLAIMABLE);
 
 	if (!u)
 		return NULL;

@@ -47,7 +47,8 @@ static void wait_for_firmware(void)
 
 struct rdma_memory *rdma_memory_peer(struct rdma_function *f, u64 start, u64 length)
 {
-	struct peer_memory *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	/* reclaimable, as EMUGPU_GFP: not the memory that the client has just freed */
+	struct peer_memory *p = kzalloc(sizeof(*p), GFP_KERNEL | __GFP_RECLAIMABLE);
 	int ret;
 
 	if (!p)

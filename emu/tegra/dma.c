@@ -9,6 +9,7 @@
 #include "map.h"
 #include "pin.h"
 #include "poison.h"
+#include "slab.h"
 #include "table.h"
 
 struct dma_map {
@@ -44,7 +45,7 @@ static void unmap_pages(struct dma_map *map)
 static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {
 	int err = sg_alloc_table_from_pages_segment(&map->sgt, pin->pages, emugpu_table_nr_pages(pin), 0,
-						    pin->request.length, dma_get_max_seg_size(map->dev), GFP_KERNEL);
+						    pin->request.length, dma_get_max_seg_size(map->dev), EMUGPU_GFP);
 
 	if (err)
 		return err;
@@ -60,8 +61,8 @@ static int fill(struct dma_map *map)
 	struct scatterlist *sg;
 	int i;
 
-	map->hw_address = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_address), GFP_KERNEL);
-	map->hw_len = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_len), GFP_KERNEL);
+	map->hw_address = emugpu_array(map->sgt.nents, sizeof(*mapping->hw_address));
+	map->hw_len = emugpu_array(map->sgt.nents, sizeof(*mapping->hw_len));
 	if (!map->hw_address || !map->hw_len)
 		return -ENOMEM;
 	mapping->hw_address = map->hw_address;
@@ -104,7 +105,7 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_di
 	err = emugpu_api_injected_error(EMUGPU_CALL_DMA_MAP_PAGES);
 	if (err)
 		return err;
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	map = kzalloc(sizeof(*map), EMUGPU_GFP);
 	if (!map)
 		return -ENOMEM;
 	map->dev = get_device(peer);

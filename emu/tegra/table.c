@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "pin.h"
 #include "poison.h"
+#include "slab.h"
 #include "table.h"
 
 static bool reap;
@@ -24,7 +25,7 @@ int emugpu_table_open(struct emugpu_pin *pin)
 	struct nvidia_p2p_page_table *table = pin->table;
 	u32 i, n = emugpu_table_nr_pages(pin);
 
-	table->pages = kvmalloc_array(n, sizeof(*table->pages), GFP_KERNEL);
+	table->pages = emugpu_array(n, sizeof(*table->pages));
 	pin->pages = table->pages;
 	if (!pin->pages)
 		return -ENOMEM;

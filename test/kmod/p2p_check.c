@@ -51,6 +51,50 @@ static struct nvidia_p2p_page_table untouched = { .version = P2P_CHECK_UNTOUCHED
 static struct nvidia_p2p_page_table wild_table;
 static struct nvidia_p2p_dma_mapping wild_map;
 
+/* ---- freed objects ----------------------------------------------------------- */
+
+static const unsigned int sizes[] = { 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096 };
+static u8 *freed[ARRAY_SIZE(sizes)];	/* watched while @watching */
+static bool watching;
+static bool overwritten;		/* look_at_objects() found an object overwritten */
+
+static int free_objects(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	watching = overwritten = false;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		freed[i] = kmalloc(sizes[i], GFP_KERNEL);
+		if (!freed[i])
+			err = -ENOMEM;
+	}
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		kfree(freed[i]);
+	watching = !err;
+	return err;
+}
+
+/* Reads freed memory: not for KASAN. */
+static void look_at_objects(void)
+{
+	unsigned int i;
+
+	for (i = 0; watching && i < ARRAY_SIZE(sizes); i++) {
+		if (!memchr_inv(freed[i], POISON_FREE, sizes[i] - 1))
+			continue;
+		pr_info("p2p_check: the freed object of %u bytes was allocated again\n", sizes[i]);
+		overwritten = true;
+	}
+}
+
+static int end_watch(void)
+{
+	look_at_objects();
+	watching = false;
+	return overwritten ? -EEXIST : 0;
+}
+
 /* ---- the callback ---------------------------------------------------------- */
 
 static void callback(void *data);
@@ -113,6 +157,7 @@ static void callback(void *data)
 {
 	struct slot *slot = data;
 
+	look_at_objects();
 	slot->seen.out_count++;
 	slot->seen.out_tid = task_pid_nr(current);
 	slot->seen.out_version = slot->table->version;
@@ -446,7 +491,7 @@ static int write_neighbours(void)
 	int i;
 
 	for (i = 0; i < OBJECTS; i++) {
-		objects[i] = kmalloc(sizeof(struct nvidia_p2p_page_table), GFP_KERNEL);
+		objects[i] = kmalloc(sizeof(struct nvidia_p2p_page_table), GFP_KERNEL | __GFP_RECLAIMABLE);
 		if (objects[i])
 			WRITE_ONCE(*(u16 *)(objects[i] + 17), 1);
 	}
@@ -502,6 +547,10 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return peek(arg);
 	case P2P_CHECK_WRITE_NEIGHBOURS:
 		return write_neighbours();
+	case P2P_CHECK_FREE_OBJECTS:
+		return free_objects();
+	case P2P_CHECK_END_WATCH:
+		return end_watch();
 	default:
 		return -ENOTTY;
 	}

@@ -142,6 +142,8 @@ struct p2p_check_callback {
 #define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte as a device does, past the driver */
 #define P2P_CHECK_PEEK _IOW(0xBC, 20, struct p2p_check_call)	/* copy a page of 4 KiB past the driver */
 #define P2P_CHECK_WRITE_NEIGHBOURS _IO(0xBC, 19)	/* write to other memory of a page table's size */
+#define P2P_CHECK_FREE_OBJECTS _IO(0xBC, 21)		/* free one kmalloc() object of each size from 16 to 4096 */
+#define P2P_CHECK_END_WATCH _IO(0xBC, 22)		/* EEXIST: such an object was overwritten (slub_debug=P) */
 #define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* reverse pages[], as a consumer that sorts may */
 #define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* live: one entry too many, all at address 0 */
 #define P2P_CHECK_RUIN_PAGES _IOW(0xBC, 17, struct p2p_check_call)	/* of a live page table: the last pointer is wild */

@@ -18,6 +18,7 @@
 #include "map.h"
 #include "memory.h"
 #include "pin.h"
+#include "slab.h"
 #include "table.h"
 #include "trap.h"
 
@@ -44,11 +45,11 @@ struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table)
 
 struct emugpu_pin *emugpu_pin_new(const struct emugpu_pin_request *request)
 {
-	struct emugpu_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL);
+	struct emugpu_pin *pin = kzalloc(sizeof(*pin), EMUGPU_GFP);
 
 	if (!pin)
 		return NULL;
-	pin->table = kzalloc(emugpu_trap_room(sizeof(*pin->table)), GFP_KERNEL);
+	pin->table = kzalloc(emugpu_trap_room(sizeof(*pin->table)), EMUGPU_GFP);
 	if (!pin->table) {
 		kfree(pin);
 		return NULL;

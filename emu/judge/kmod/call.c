@@ -102,7 +102,8 @@ static bool undo(const struct call *call)
 		call->allocator->undo(call);
 		return true;
 	}
-	copy = kmemdup(call, sizeof(*call), GFP_ATOMIC | __GFP_NOWARN);
+	/* reclaimable, as EMUGPU_GFP: not the memory that the driver has just freed */
+	copy = kmemdup(call, sizeof(*call), GFP_ATOMIC | __GFP_RECLAIMABLE | __GFP_NOWARN);
 	if (!copy)
 		return false;
 	if (call->allocator->of_device)
