@@ -192,6 +192,38 @@ static int domains(void)
 	return 0;
 }
 
+/* stale() for GPU memory, which peerpin_ibpeer pins. Loads CUDA by dlopen(), so that the other modes do not need it. */
+static int gpu(void)
+{
+	enum { LENGTH = 4 << 20 };	/* its own block of GPU memory, so that its free revokes the pins */
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW), *context;
+	int (*init)(unsigned int), (*retain)(void **, int), (*make_current)(void *);
+	int (*alloc)(void **, size_t), (*release)(void *);
+	long same = 0, i;
+	void *at, *again;
+	uint64_t before;
+
+	need(!lib, "dlopen of libcuda.so.1");
+	*(void **)&init = dlsym(lib, "cuInit");
+	*(void **)&retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
+	*(void **)&make_current = dlsym(lib, "cuCtxSetCurrent");
+	*(void **)&alloc = dlsym(lib, "cuMemAlloc_v2");
+	*(void **)&release = dlsym(lib, "cuMemFree_v2");
+	need(!init || !retain || !make_current || !alloc || !release, "dlsym");
+	open_all();
+	need(init(0) || retain(&context, 0) || make_current(context), "CUDA context");
+	for (i = 0; i < count; i++) {
+		need(alloc(&at, LENGTH), "cuMemAlloc");
+		before = use(domain, at, LENGTH);
+		need(release(at) || alloc(&again, LENGTH), "cuMemFree, cuMemAlloc");
+		need(again != at, "cuMemAlloc of the same address");
+		same += use(domain, at, LENGTH) == before;
+		need(release(at), "cuMemFree");
+	}
+	printf("%ld stale of %ld\n", same, count);
+	return 0;
+}
+
 /* Are unchanged ranges hits? Misses would be correct, but no cache. */
 static int hits(void)
 {
@@ -410,7 +442,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} modes[] = {
-		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "hits", hits }, { "rate", rate }, { "released", released },
+		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "gpu", gpu }, { "hits", hits },
+		{ "rate", rate }, { "released", released },
 		{ "exits", exits }, { "closes", closes }, { "forks", forks }, { "execs", execs }, { "imports", imports },
 		{ "calls", calls }, { "doctor", doctor }, { "version", version },
 	};
@@ -423,7 +456,7 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor "
+	fputs("usage: fi_client stale|threads|domains|gpu|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor "
 	      "[COUNT [RANGES [SIZE]]]\n", stderr);
 	return 2;
 }

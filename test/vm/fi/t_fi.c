@@ -113,10 +113,25 @@ CASE(absent_device_is_named)
 	       status, output);
 }
 
+/* For the suite line fi_gpu, whose modules let the adapter register GPU memory */
+CASE_BY_NAME(default_monitor_returns_stale_keys_of_gpu_memory)
+{
+	RUN("", "gpu 10", "10 stale of 10\n");
+}
+
+CASE_BY_NAME(no_stale_key_of_gpu_memory)
+{
+	RUN(OURS, "gpu 100", "0 stale of 100\n");
+}
+
 /* Runs after the cases above, in which clients end in different ways. */
 CASE(nothing_is_left)
 {
+	char regions[512];
+
 	EXPECT(watches() == watches_before, "%ld watches, before %ld", watches(), watches_before);
+	module_debugfs("peerpin/regions", regions, sizeof(regions));
+	EXPECT(strchr(regions, '\n') && !strchr(regions, '\n')[1], "regions left: %s", regions);
 }
 
 /*
