@@ -54,7 +54,8 @@ enum series {
  * struct row - a kind of scenario
  * @name: the scenario's id after "BOOT/"; a format with up to two numbers
  * @keys: keys in the guest's plan; a format with the numbers of @name
- * @first: number of scenarios that a quick run tries before all other scenarios, for longer than its usual time
+ * @first: number of scenarios that a quick run tries before all other scenarios, for longer than its usual time;
+ *	put_kernel() and put_user() may add some
  * @quick: approximate number of scenarios in a quick run, if the series is longer
  * @quick_boots, @boots: bits of enum boot for a quick run and for a full run
  * @tries: bits of enum tries

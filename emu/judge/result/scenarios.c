@@ -173,6 +173,27 @@ static bool uses_adapter(const struct calls *calls)
 	return false;
 }
 
+/* Puts the middle event of each kind. */
+static void put_middles(const struct sink *sink, const struct calls *calls)
+{
+	const struct kind *kind;
+	const struct call *call;
+	unsigned int nth;
+
+	for (kind = calls->kinds; kind < calls->kinds + calls->nr_kinds; kind++)
+		for (nth = 0, call = calls->at; call < calls->at + calls->count; call++)
+			if (call->kind == kind && nth++ == kind->count / 2)
+				put(sink, call->event->number, 0);
+}
+
+/* The first pass also revokes at the middle event of each kind: a free races with each function in another way. */
+static void put_kernel(const struct sink *sink)
+{
+	put_events(sink, EVENT_KERNEL, limit(sink) / 2);
+	if (sink->pass == PASS_FIRST && sink->boot == BOOT_PLAIN && strstr(sink->row->keys, ":revoke"))
+		put_middles(sink, &sink->calls[EVENT_KERNEL]);
+}
+
 static void put_registrations(const struct sink *sink)
 {
 	unsigned int n = recording_count_of(sink->recording, "get_pages"), nth = 0;
@@ -317,7 +338,7 @@ static void put_row(const struct sink *sink)
 				recording_count_of(sink->recording, "dma_buf_map_attachment"));
 		break;
 	case SERIES_KERNEL:
-		put_events(sink, EVENT_KERNEL, limit(sink) / 2);
+		put_kernel(sink);
 		break;
 	case SERIES_REGISTRATIONS:
 		put_registrations(sink);
