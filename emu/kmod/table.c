@@ -21,6 +21,7 @@ enum table_version {
 	VERSION_2014 = 0x00010001,	/* table without gpu_uuid */
 	VERSION_515 = 0x00010002,	/* table without flags */
 	VERSION_580 = NVIDIA_P2P_PAGE_TABLE_VERSION,
+	VERSION_LATER = 0x00030000,	/* of no driver yet: a consumer must refuse the table */
 };
 
 /* Parameter; 0: the version of the played driver */
@@ -38,7 +39,8 @@ static int version_set(const char *value, const struct kernel_param *param)
 
 	if (err)
 		return err;
-	if (version != VERSION_2014 && version != VERSION_515 && version != VERSION_580)
+	if (version != VERSION_2014 && version != VERSION_515 && version != VERSION_580 &&
+	    version != VERSION_LATER)
 		return -EINVAL;
 	WRITE_ONCE(*(unsigned int *)param->arg, version);
 	return 0;
@@ -52,7 +54,7 @@ static int version_get(char *buffer, const struct kernel_param *param)
 static const struct kernel_param_ops version_ops = { .set = version_set, .get = version_get };
 
 module_param_cb(table_version, &version_ops, &table_version, 0644);
-MODULE_PARM_DESC(table_version, "version of page tables: 0x10001, 0x10002 or 0x20000 (default: of driver_version)");
+MODULE_PARM_DESC(table_version, "version of page tables: 0x10001, 0x10002, 0x20000 or 0x30000 (default: of driver_version)");
 
 static const u32 *pin_pages(const struct emugpu_pin *pin)
 {
@@ -116,7 +118,7 @@ static int table_fill(struct emugpu_pin *pin)
 	table->entries = n;
 	memcpy(pin->uuid, pin->memory->gpu->uuid, sizeof(pin->uuid));
 	table->gpu_uuid = table->version == VERSION_2014 ? LIST_POISON1 : pin->uuid;
-	if (table->version == VERSION_580)
+	if (table->version >= VERSION_580)
 		table->flags = uses_bar1(pin) ? 0 : NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE;
 	else
 		memset(&table->flags, POISON_FREE, sizeof(table->flags));

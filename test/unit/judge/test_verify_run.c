@@ -304,7 +304,7 @@ static void test_without_calls_is_incomplete(void **state)
 
 static void single_scenario_needs_pins_too(void **state)
 {
-	static const char *const ids[] = { "plain", "iommu", "plain/copies-2", "plain/version-0x10002", "plain/bar1-65536" };
+	static const char *const ids[] = { "plain", "iommu", "plain/copies-2", "plain/version-0x30000", "plain/bar1-65536" };
 	char words[64];
 	size_t i;
 
@@ -964,7 +964,7 @@ static int interrupt(int signo)
 static void interrupt_gives_partial_report(void **state)
 {
 	static const char sleeps[] = "trap 'echo >>\"$root/ended\"; exit 143' TERM\n"
-		"odd() {\n[ $1 != plain ] || %s\n[ $1 = plain/version-0x10002 ] || return\nsleep 100 & wait; }\n";
+		"odd() {\n[ $1 != plain ] || %s\n[ $1 = plain/version-0x30000 ] || return\nsleep 100 & wait; }\n";
 	char odd[512];
 
 	(void)state;

@@ -97,7 +97,7 @@ static void first_scenarios_need_no_recording(void **state)
 	assert_string_equal(list.at[0].id, "plain");
 	assert_string_equal(list.at[0].keys, "");
 	has("plain/scatter-0", "scatter=0");
-	has("plain/version-0x10002", "version=0x10002");
+	has("plain/version-0x30000", "version=0x30000");
 	has("plain/bar1-65536", "bar1=65536");
 	has("plain/copies-2", "copies=2");
 	assert_int_equal(count("plain/alloc-"), 0);

@@ -65,6 +65,11 @@ CASE(table_1_2_needs_a_check)
 	check_version("0x10002", 0x10002);
 }
 
+CASE(table_of_a_later_driver_needs_a_check)
+{
+	check_version("0x30000", 0x30000);
+}
+
 CASE(persistent_pins_have_the_version_too)
 {
 	EXPECT(set_version("0x10002") == 0, "set");
