@@ -89,8 +89,8 @@ static bool end_watch(void)
 }
 
 /*
- * Calls @act after FREE_OBJECTS and before END_WATCH, then @undo. Returns true if no freed object was allocated again. Tries
- * up to five times: another part of the kernel may allocate such an object. Returns false if a call fails.
+ * Calls @act after FREE_OBJECTS and before END_WATCH, then @undo. Returns true if no freed object was allocated again.
+ * Tries up to five times: another part of the kernel may allocate such an object. Returns false if a call fails.
  */
 static bool leaves_freed_memory(int (*act)(void), int (*undo)(void))
 {

@@ -113,7 +113,7 @@ CASE(absent_device_is_named)
 	       status, output);
 }
 
-/* For the suite line fi_gpu, whose modules let the adapter register GPU memory */
+/* The suite line fi_gpu runs the next two cases: the adapter of its VM registers GPU memory. */
 CASE_BY_NAME(default_monitor_returns_stale_keys_of_gpu_memory)
 {
 	RUN("", "gpu 10", "10 stale of 10\n");
