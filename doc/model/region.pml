@@ -83,7 +83,7 @@ inline pp_region_idle_locked()
 #define overdue (region.inflight > 0 && !good(0) && !good(1))
 
 /* pp_cpumap_zap(): one thread empties the CPU mappings, as a user */
-inline region_blind(did)
+inline region_zap(did)
 {
 	wait_for_users();
 	atomic {
@@ -106,7 +106,7 @@ inline region_drain(idle, a, did)
 {
 	pp_export_tell_all();
 	pp_attach_stop_all(a, did);
-	region_blind(did);
+	region_zap(did);
 	pp_export_wait_all();
 	atomic {
 		if
@@ -325,7 +325,7 @@ inline pp_region_close_soon(a, did)
 		:: region.inflight > 0 || export.there ->
 			pp_export_tell_all();
 			pp_attach_stop_all(a, did);
-			region_blind(did)
+			region_zap(did)
 		:: else
 		fi
 	:: else

@@ -120,10 +120,10 @@ const struct command verify_command = {
 	.usage = "verify --driver \"FILE.ko K=V...\" --test PROGRAM [--device lsi|edu|nvme|rdma|none] [--quick|--full]\n"
 		 "       [--nvidia open|proprietary] [--first] [--only ID] [--json FILE] [--html FILE] [--kernel VERSION|FILE] [-- ARG...]",
 	.options =
-		"  --driver FILE.ko       the driver, built for the kernel of --kernel; its parameters in the same word\n"
+		"  --driver FILE.ko       the driver, built for the kernel of --kernel, and its parameters; quote them\n"
 		"  --test PROGRAM         a program that uses the driver and checks its data\n"
 		"  --device NAME          PCI device for the driver: lsi (an LSI 53C895A), edu, nvme, rdma or none (lsi)\n"
-		"  --nvidia NAME          NVIDIA's driver to play: open or proprietary (open)\n"
+		"  --nvidia NAME          NVIDIA's driver to emulate: open or proprietary (open)\n"
 		"  --quick                run some scenarios of each kind, for about two minutes (default)\n"
 		"  --full                 run all scenarios: hours\n"
 		"  --first                stop at the first broken rule\n"

@@ -85,7 +85,7 @@ struct peerpin_peer *peerpin_peer_register(struct device *dev,
 					   void *data);
 
 /**
- * peerpin_peer_unregister() - end all DMA of a device, usually first in remove()
+ * peerpin_peer_unregister() - end all DMA of a device, in remove() before the hardware is disabled
  * @peer: from peerpin_peer_register(); invalid afterwards
  *
  * No thread may be in peerpin_attach() on @peer, or enter that function: check a flag of the

@@ -18,7 +18,7 @@
 
 enum {
 	HOST_CHUNK = 1024,	/* pages between two calls of cond_resched() */
-	HOST_TRIES = 8,		/* of a pin whose memory is unmapped meanwhile */
+	HOST_TRIES = 8,		/* attempts of a pin if its memory is unmapped during the pin */
 };
 
 static bool memlock_per_user;

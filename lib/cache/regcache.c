@@ -83,9 +83,9 @@
  * only the get that pins them: entries forgotten while PENDING, and entries that
  * become PENDING while the hook reports a free of their range.
  *
- * G2 (a hit takes no lock and makes no CUDA call, and two threads that hit write
- * no common cache line). This holds for entries with words, not for tags, which
- * need a CUDA call. The exception is an entry's stamp, written once per miss.
+ * G2 (a hit takes no lock and makes no system call, and two threads that hit write
+ * no common cache line). A hit of an entry with a word makes no CUDA call either; the
+ * check of a tag is one. The exception is an entry's stamp, written once per miss.
  *
  * G3 (budget). An entry counts from before its pin until it is DEAD. A pin that
  * would exceed the budget together with all registrations that exist or are being

@@ -11,8 +11,8 @@
 #include "ranges.h"
 
 enum {
-	PERIOD_MS = 20,		/* between two looks at the words, or more: */
-	LOOK_SHARE = 100,	/* the thread uses at most this part of a processor */
+	PERIOD_MS = 20,		/* shortest pause between two scans of the words */
+	LOOK_SHARE = 100,	/* the scans take at most 1 / LOOK_SHARE of a processor's time */
 };
 
 /** struct registered - @watches: @watched is a watch; false once the range has changed */

@@ -150,7 +150,7 @@ static int run(int argc, char **argv)
 
 const struct command copy_command = {
 	.name = "copy",
-	.summary = "have a peer device copy between GPU and host memory, or a disk to or from a file",
+	.summary = "copy between GPU and host memory by a peer device, or between GPU memory and a file",
 	.usage = "copy [--peer lsi0] [--from gpu|host] [--to gpu|host] [--size 8M]\n"
 		 "                    [--repeat N] [--verify] [--json]\n"
 		 "       peerpin copy --from file:PATH [--to gpu] [--size N] [--repeat N] [--verify] [--json]\n"

@@ -60,7 +60,7 @@ void pp_region_idle_locked(struct peerpin_region *r)
  * can free the file, which contains the address space of CPU mappings. The first wait is for page
  * faults, the second for another thread that is emptying the mappings.
  */
-static void region_blind(struct peerpin_region *r)
+static void region_zap(struct peerpin_region *r)
 {
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 	pp_cpumap_zap(r);
@@ -72,11 +72,11 @@ void pp_region_stop(struct peerpin_region *r)
 {
 	pp_export_tell_all(r);
 	pp_attach_stop_all(r);
-	region_blind(r);
+	region_zap(r);
 }
 
 /*
- * Waits a grace period of RCU if each processor counted its DMA alone; then @inflight is exact. No timeout
+ * If DMA was counted per processor, waits for the grace period of RCU after which @inflight is exact. No timeout
  * bounds this wait, because no driver causes it. If the wait has passed @deadline, returns two jiffies, in which
  * the RCU callback executes its last instructions.
  */

@@ -203,7 +203,7 @@ bool pp_revoke(unsigned long cookie);
  *
  * On return the epoch has changed and no DMA begins any more. A work item asks drivers to
  * stop. Non-revocable memory stays pinned until the DMA in flight has ended; then release is
- * called. For memory mapped by @map, the caller must call pp_revoke() next.
+ * called. For memory mapped by @map, the caller must call pp_revoke() or pp_revoke_until() next.
  * Context: any but interrupts, does not sleep.
  */
 void pp_revoke_soon(unsigned long cookie);
