@@ -111,6 +111,13 @@ static const struct race *packed(void)
 	return race_once(&r, "1,000 of mixed sizes", ranges_packed(HOT));
 }
 
+static const struct race *pools(void)
+{
+	static struct race r;
+
+	return race_once(&r, "10,000 of mixed sizes in two pools", ranges_in_pools(DENSE));
+}
+
 /* @times: limit as a multiple of the ideal hash; 0: none */
 static void claim_hit(const char *what, const struct race *r, double times)
 {
@@ -193,6 +200,11 @@ CASE(dense_regions_but_few)
 CASE(mixed_regions)
 {
 	claim_hits(packed());
+}
+
+CASE(mixed_regions_in_two_pools)
+{
+	claim_hits(pools());
 }
 
 CASE(scattered_regions_of_one_size)

@@ -7,6 +7,7 @@
 #define BASE (1ull << 40)	/* first address of dense ranges */
 #define SPACE (1ull << 46)	/* end of the addresses of scattered ranges */
 #define BIGGEST (1ull << 30)
+#define POOLS_APART (16ull << 30)
 
 static uint64_t state = 88172645463325252ull;
 
@@ -101,6 +102,21 @@ struct ranges ranges_dense_but(unsigned int count, unsigned int nth)
 	for (unsigned int i = 0; i < count; i++)
 		r.at[i].length = i % nth == nth - 1 ? 32 * PAGE : PAGE;
 	pack(&r);
+	return r;
+}
+
+struct ranges ranges_in_pools(unsigned int count)
+{
+	struct ranges r = ranges_alloc(count);
+	uint64_t second;
+
+	for (unsigned int i = 0; i < count; i++)
+		r.at[i].length = (1 + any(6)) * PAGE;
+	pack(&r);
+	second = BASE + POOLS_APART - r.at[count / 2].start;
+	for (unsigned int i = count / 2; i < count; i++)
+		r.at[i].start += second;
+	shuffle(&r);
 	return r;
 }
 

@@ -25,6 +25,9 @@ struct ranges ranges_packed(unsigned int count);
 /* @count ranges without gaps: every @nth has 2 MiB, the others have 64 KiB */
 struct ranges ranges_dense_but(unsigned int count, unsigned int nth);
 
+/* @count ranges of 64 to 384 KiB, without gaps in each of two pools that begin 16 GiB apart; in random order */
+struct ranges ranges_in_pools(unsigned int count);
+
 void ranges_free(struct ranges *r);
 
 /* Look-ups of 64 KiB in random ranges */

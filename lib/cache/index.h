@@ -4,7 +4,7 @@
  *
  * Each entry is in one of two hash tables:
  * - in the lines of the blocks of address space that it overlaps (lines.h), if sizes
- *   mix. A look-up costs one cache line, whatever the entry's length is;
+ *   mix. A look-up usually costs one cache line, whatever the entry's length is;
  * - else in the buckets of its granules. An entry of more than 2^(k-1) and at most 2^k
  *   bytes is of class k and lies in one or two granules of 2^k bytes. A look-up probes
  *   once for each class in the buckets. If the buckets have three or more classes, a third
@@ -148,7 +148,7 @@ struct pp_key {
 
 static inline uint64_t pp_hash(uint64_t number, unsigned int k)
 {
-	return (number ^ (uint64_t)k << 57) * 0x9e3779b97f4a7c15ull;
+	return (number ^ (uint64_t)k << 57) * PP_HASH_FACTOR;
 }
 
 static inline unsigned int pp_class_of(uint64_t length)

@@ -3,7 +3,7 @@
  * Entries of a block of address space, in one cache line.
  *
  * A line has up to seven of the entries that overlap its block. So a look-up finds these
- * entries whatever their lengths are, by one access to memory. An entry is in the lines of
+ * entries whatever their lengths are, usually by one access to memory. An entry is in the lines of
  * all blocks that it overlaps. If one of these lines has no place, the entry is in none of
  * them, but in the buckets (index.h).
  *
@@ -33,6 +33,7 @@ enum {
 };
 
 #define PP_UNITS_MASK 0x7fffull
+#define PP_HASH_FACTOR 0x9e3779b97f4a7c15ull	/* 2^64 divided by the golden ratio */
 
 /* The highest bit of each unit of a word; the same of the second word, in which three units belong to slots */
 #define PP_UNIT_TOPS 0x8000800080008000ull
@@ -54,10 +55,10 @@ struct pp_line {
 
 _Static_assert(sizeof(struct pp_line) == 64, "a line is one cache line");
 
-/** struct pp_lines - hash table of 2^@bits lines; @mask: 2^@bits - 1; @shift: a unit has 2^@shift bytes */
+/** struct pp_lines - hash table of 2^(64 - @tag_shift) lines; @mask: their number less 1; @shift: a unit has 2^@shift bytes */
 struct pp_lines {
 	struct pp_line *at;
-	unsigned int bits;
+	unsigned int tag_shift;
 	unsigned int shift;
 	uint64_t mask;
 };
@@ -84,12 +85,14 @@ static inline uint32_t pp_line_tag_load(const struct pp_line *l)
 	return atomic_load_explicit((_Atomic uint32_t *)&l->tag, memory_order_acquire);
 }
 
-/* Adjacent blocks begin their search at different lines, so they do not collide. */
+/*
+ * Where the search for a block's line begins. The lines of adjacent blocks must not be neighbours: the lines of a pool
+ * would be one long run, and a look-up in another pool could search through all of it. Blocks with the same tag begin at
+ * the same line: otherwise a line that one of them takes later could hide the line that has the other's entries.
+ */
 static inline uint64_t pp_line_place(const struct pp_lines *lines, uint64_t unit)
 {
-	uint64_t number = unit >> PP_UNITS_SHIFT;
-
-	return (number ^ number >> lines->bits) & lines->mask;
+	return pp_line_tag(unit) * PP_HASH_FACTOR >> lines->tag_shift;
 }
 
 static inline uint64_t pp_line_last(const struct pp_line *l, unsigned int word)

@@ -123,8 +123,8 @@
  *
  * G5 (every pin is unpinned once): I4, and the last put of a GONE entry.
  *
- * Progress. A put, and a get that hits, are wait-free: the number of steps of a get
- * is bounded by the number of entries that cover the address. A miss waits for the
+ * Progress. A put, and a get that hits, wait for no other thread: a get searches each table
+ * at most once, and tries at most the entries that its searches find. A miss waits for the
  * mutex, for pending registrations and evicted entries that overlap its range and,
  * if the budget requires it, for unpins. A pin or unpin in progress waits for no user of the cache. When it
  * has ended, its thread does not wait for the mutex, unless the new entry replaces others or the pin has failed.

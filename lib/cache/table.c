@@ -23,10 +23,15 @@ static void store(_Atomic uint64_t *word, uint64_t value)
 
 /* ---- blocks ------------------------------------------------------------------------- */
 
+static uint64_t block_hash(uint64_t number)
+{
+	return number * PP_HASH_FACTOR;
+}
+
 /* Never 0, because 0 is an empty word */
 static uint32_t block_tag(uint64_t number)
 {
-	uint32_t tag = number * 0x9e3779b97f4a7c15ull >> 32 & BLOCK_TAG;
+	uint32_t tag = block_hash(number) >> 32 & BLOCK_TAG;
 
 	return tag ? tag : BLOCK_TAG_ONE;
 }
@@ -43,12 +48,12 @@ static void block_store(const struct pp_table *t, uint64_t at, uint32_t word)
 }
 
 /*
- * Index of the word of a block, or of the empty word that ends the search. Adjacent
- * blocks start their search at different words, so they do not collide.
+ * Index of the word of a block, or of the empty word that ends the search. The words of adjacent blocks are not
+ * neighbours (pp_line_place()). The search begins by the bits of the hash below those of the tag.
  */
 static uint64_t block_find(const struct pp_table *t, uint64_t number, uint32_t tag)
 {
-	uint64_t mask = (1ull << t->shape.block_bits) - 1, at = (number ^ number >> t->shape.block_bits) & mask;
+	uint64_t mask = (1ull << t->shape.block_bits) - 1, at = block_hash(number) << 13 >> (64 - t->shape.block_bits);
 	uint32_t word;
 
 	while ((word = block_load(t, at)) && (word & BLOCK_TAG) != tag)
@@ -289,7 +294,7 @@ struct pp_table *pp_table_new(const struct pp_shape *shape)
 	t->shape = *shape;
 	t->shift = 64 - shape->bits;
 	t->mask = (1ull << shape->bits) - 1;
-	t->lines.bits = shape->line_bits;
+	t->lines.tag_shift = 64 - shape->line_bits;
 	t->lines.shift = shape->line_shift - PP_UNITS_SHIFT;
 	t->lines.mask = (1ull << shape->line_bits) - 1;
 	t->buckets = pp_pages_map(buckets_size(t), PROT_READ | PROT_WRITE);

@@ -293,6 +293,43 @@ static unsigned int found_missing(void)
 	return found;
 }
 
+/* How many lines a look-up of @addr reads */
+static unsigned int lines_read(uint64_t addr)
+{
+	const struct pp_lines *lines = &atomic_load(&cache->index.table)->lines;
+	uint64_t unit = pp_unit_of(lines, addr), at = pp_line_place(lines, unit);
+	uint32_t tag = pp_line_tag(unit), found;
+	unsigned int n = 1;
+
+	for (; (found = pp_line_tag_load(&lines->at[at])) && found != tag; n++)
+		at = (at + 1) & lines->mask;
+	return n;
+}
+
+/*
+ * Two pools without gaps: the lines of one pool must not be one long run, through which a look-up of the other searches.
+ * If the pools are 2^51 bytes apart, their blocks have the same tags.
+ */
+static void pools_share_no_run_of_lines(void **state)
+{
+	unsigned int distance, i, most = 0;
+
+	(void)state;
+	for (distance = 30; distance <= 51; distance++) {
+		place(6, 0);
+		for (i = 0; i < REGIONS; i += 2)
+			regions[i].start += 1ull << distance;
+		touch_all();
+		check_hits();
+		assert_true(block_shift() < 24);
+		for (i = 0; i < REGIONS; i++)
+			most = lines_read(regions[i].start) > most ? lines_read(regions[i].start) : most;
+		invalidate_at(BASE, 1ull << 52);
+	}
+	if (most > 24)
+		fail_msg("a look-up reads %u lines", most);
+}
+
 /* Otherwise each miss walks over the lines and buckets. */
 static void most_misses_pass_quick_test(void **state)
 {
@@ -363,6 +400,7 @@ int main(void)
 		TEST(sizes_that_mix_are_in_lines),
 		TEST(one_size_is_in_buckets),
 		TEST(few_others_leave_main_size_alone),
+		TEST(pools_share_no_run_of_lines),
 		TEST(most_misses_pass_quick_test),
 		TEST(readers_hit_while_blocks_change),
 	};
