@@ -46,6 +46,8 @@ void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doom
 	doom(c, e, doomed);
 }
 
+static void trim_all(struct pp_cache *c, struct pp_doomed *doomed);
+
 static void doom_all_unused(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	uint32_t i, next = c->gone.first;
@@ -70,14 +72,14 @@ static __attribute__((noinline)) void tell(struct pp_cache *c)
 void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	/*
-	 * acquire: pairs with pp_cache_tidy(). The counts that this sweep adds up include the put that called
-	 * pp_cache_tidy().
+	 * acquire: pairs with pp_cache_leave_work(). The counts that this sweep adds up include the put that
+	 * left the work.
 	 */
 	if (!atomic_exchange_explicit(&c->left, false, memory_order_acquire))
 		return;
 	pp_done_all(c);
 	doom_all_unused(c, doomed);
-	pp_cache_trim(c, doomed);
+	trim_all(c, doomed);
 }
 
 void pp_cache_lock(struct pp_cache *c)
@@ -114,12 +116,12 @@ static __attribute__((noinline)) void sweep_left(struct pp_cache *c, struct pp_d
 static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	release(c);
-	/* seq_cst: pp_cache_tidy() sets @left before it tries the lock; it gets the lock, or we see @left */
+	/* seq_cst: pp_cache_leave_work() sets @left before it tries the lock; it gets the lock, or we see @left */
 	if (__builtin_expect(atomic_load(&c->left), 0))
 		sweep_left(c, doomed);
 }
 
-void pp_cache_tidy(struct pp_cache *c)
+void pp_cache_leave_work(struct pp_cache *c)
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
 
@@ -236,7 +238,7 @@ static bool evict_all_over(struct pp_cache *c, struct pp_doomed *doomed)
  * sees @over. For earlier puts the fence makes the lower counts visible, and the second
  * eviction finds these entries.
  */
-void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
+static void trim_all(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	bool over = evict_all_over(c, doomed);
 
@@ -248,6 +250,46 @@ void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 		/* relaxed: a put that still sees true only calls pp_cache_tidy() in vain */
 		atomic_store_explicit(&c->over, false, memory_order_relaxed);
 	}
+	c->none_is_idle = over && !c->readers.fence_is_lost;
+}
+
+void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	if (!c->none_is_idle || !over_budget(c))
+		trim_all(c, doomed);
+}
+
+/*
+ * @e has been put. Since then it may have been unpinned, and may be another registration now: whatever it is, it is
+ * unpinned if it is GONE and unused, and evicted if it is idle while entries in use exceed the budget.
+ */
+static void tidy_entry(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
+{
+	if (pp_entry_state(e) == PP_GONE) {
+		pp_readers_count(&c->readers, &c->pool);
+		pp_cache_doom_unused(c, e, doomed);
+	} else if (!c->none_is_idle || !over_budget(c)) {
+		trim_all(c, doomed);
+	} else if (pp_entry_is_listed(e)) {
+		if (pp_lru_take_this(&c->lru, &c->pool, &c->readers, e)) {
+			doom(c, e, doomed);
+			c->stats.evictions++;
+		}
+		c->none_is_idle = !c->readers.fence_is_lost;
+	}
+}
+
+void pp_cache_tidy(struct pp_cache *c, struct pp_entry *e)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+
+	if (pthread_mutex_trylock(&c->lock)) {
+		pp_cache_leave_work(c);
+		return;
+	}
+	pp_done_all(c);
+	tidy_entry(c, e, &doomed);
+	pp_cache_unlock(c, &doomed);
 }
 
 static bool is_in_use(struct pp_cache *c, struct pp_entry *e)
@@ -283,7 +325,7 @@ __thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec"
 
 /* ---- the end ------------------------------------------------------------------------ */
 
-/* What the sweep dooms joins @doomed, because a call of pp_cache_tidy() here would recurse. */
+/* What the sweep dooms joins @doomed, because a call of pp_cache_leave_work() here would recurse. */
 static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	pp_cache_callbacks++;

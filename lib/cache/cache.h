@@ -44,6 +44,8 @@ struct pp_refusal {
  * @leaving: EVICTED and DEAD entries, in the order they were doomed
  * @doom: number of entries that ever came into @leaving
  * @hits: hits of threads without words of their own (reader.h)
+ * @none_is_idle: entries in use exceed the budget, and each put since the last search has evicted the entry that it made
+ *	idle, or left that to the sweep
  * @swept: index of the entry that a miss checked last (regcache.c)
  * @pins_are_short: the pin that was timed last took less than PP_SHORT_PIN_NS
  * @published: NULL, or statistics that other processes read
@@ -75,6 +77,7 @@ struct pp_cache {
 	uint32_t doom;
 	struct pp_refusal refusal;
 	uint32_t swept;
+	bool none_is_idle;
 	bool pins_are_short;
 	struct pp_cache_stats stats;
 	_Atomic uint64_t hits;
@@ -98,8 +101,8 @@ struct pp_doomed {
 #define PP_NONE_DOOMED { PP_NO_ENTRY }
 
 /*
- * Called with @lock held, except pp_cache_lock(), pp_cache_await_unpins() and pp_cache_tidy(). pp_cache_unlock() drops
- * @lock; the functions that wait drop @lock and take it again.
+ * Called with @lock held, except pp_cache_lock(), pp_cache_await_unpins(), pp_cache_tidy() and pp_cache_leave_work().
+ * pp_cache_unlock() drops @lock; the functions that wait drop @lock and take it again.
  */
 
 static inline uint32_t pp_cache_now(struct pp_cache *c)
@@ -147,10 +150,10 @@ bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed)
 /* Evict all idle entries, and remove them from the index now. */
 void pp_cache_evict_all(struct pp_cache *c, struct pp_doomed *doomed);
 
-/* Evict until the budget holds or no entry is idle. */
+/* For a miss: evict until the budget holds or no entry is idle. */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
 
-/* Do the work that pp_cache_tidy() left to the holder of the lock: move unused GONE entries to @doomed, trim. */
+/* Do the work that pp_cache_leave_work() left to the holder of the lock: move unused GONE entries to @doomed, trim. */
 void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed);
 
 /* Bytes of entries that are in use or being pinned. Slow: looks at each entry. */
@@ -186,10 +189,10 @@ extern PP_HIDDEN __thread unsigned int pp_cache_callbacks __attribute__((tls_mod
  */
 void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uint32_t by);
 
-/*
- * Unpin unused entries, after the put of a GONE entry or a put while the budget is
- * exceeded. Does not wait for the lock.
- */
-void pp_cache_tidy(struct pp_cache *c);
+/* After the put of a GONE entry, or a put while the budget is exceeded: unpin @e if it is unused. Does not wait for the lock. */
+void pp_cache_tidy(struct pp_cache *c, struct pp_entry *e);
+
+/* Unpin all unused GONE entries, and trim. If another thread holds the lock, that thread does it when it unlocks. */
+void pp_cache_leave_work(struct pp_cache *c);
 
 #endif

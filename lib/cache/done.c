@@ -106,14 +106,14 @@ void pp_done_all(struct pp_cache *c)
 
 /*
  * The first user may put the entry before it becomes LIVE or GONE. Such a put neither unpins the entry nor evicts others
- * to keep the budget. The sweep does both: pp_cache_tidy() sets @left before the user gets the entry.
+ * to keep the budget. The sweep does both: pp_cache_leave_work() sets @left before the user gets the entry.
  */
 void pp_done_pin(struct pp_cache *c, struct pp_entry *e, struct pp_pinned pinned)
 {
 	remember(e, pinned);
 	if (pthread_mutex_trylock(&c->lock)) {
 		push(c, e);
-		pp_cache_tidy(c);
+		pp_cache_leave_work(c);
 		return;
 	}
 	pp_done_all(c);

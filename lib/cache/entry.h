@@ -131,6 +131,14 @@ static inline void pp_entry_set_range(struct pp_entry *e, const struct pp_range 
 	e->pub.length = pp_range_length(range);
 }
 
+/* Is the entry in an LRU list? Under the cache's lock. */
+static inline bool pp_entry_is_listed(struct pp_entry *e)
+{
+	uint32_t state = pp_entry_state(e);
+
+	return state == PP_LIVE || state == PP_COLD;
+}
+
 /* Is the entry in the index? Under the cache's lock. */
 static inline bool pp_entry_is_indexed(struct pp_entry *e)
 {

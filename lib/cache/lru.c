@@ -261,3 +261,20 @@ struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, str
 	}
 	return e;
 }
+
+bool pp_lru_take_this(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers, struct pp_entry *e)
+{
+	change(e, PP_LIVE, PP_COLD);
+	pp_fence_heavy(readers);
+	pp_readers_count(readers, pool);
+	if (pp_users(readers, pool, e)) {
+		change(e, PP_COLD, PP_LIVE);
+		if (e->link)
+			move(lru, pool, e, false);
+		return false;
+	}
+	if (!change(e, PP_COLD, PP_EVICTED))
+		return false;
+	pp_lru_remove(lru, pool, e);
+	return true;
+}

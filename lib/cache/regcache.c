@@ -153,19 +153,19 @@ static inline bool is_wanted_back(struct pp_cache *c, struct pp_entry *e)
 	return pp_entry_state(e) == PP_GONE || atomic_load(&c->over);
 }
 
-static __attribute__((noinline)) void tidy(struct pp_cache *c)
+static __attribute__((noinline)) void tidy(struct pp_cache *c, struct pp_entry *e)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
 
-	pp_cache_tidy(c);
+	pp_cache_tidy(c, e);
 }
 
 static void leave(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 {
 	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
 	if (is_wanted_back(c, e))
-		tidy(c);
+		tidy(c, e);
 }
 
 /* ---- looking up: no lock -------------------------------------------------------------- */
@@ -334,13 +334,6 @@ static inline void count_hit(struct pp_cache *c, struct pp_reader *r)
 
 /* ---- all else ------------------------------------------------------------------------- */
 
-static bool is_listed(struct pp_entry *e)
-{
-	uint32_t state = pp_entry_state(e);
-
-	return state == PP_LIVE || state == PP_COLD;
-}
-
 /* Drops our reference to a stale entry, and forgets the entry unless another thread has already done so. */
 static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 {
@@ -348,7 +341,7 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 
 	pp_cache_lock(c);
 	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
-	if (is_listed(e)) {
+	if (pp_entry_is_listed(e)) {
 		c->stats.revocations++;
 		pp_cache_forget(c, e, &doomed);
 	} else if (pp_entry_state(e) == PP_GONE) {
@@ -598,7 +591,7 @@ PP_PUBLIC AT_A_CACHE_LINE void pp_cache_put(struct pp_cache *cache, const struct
 	if (__builtin_expect(!r || !pp_ref_sub(pp_ref_place(r, index, 0), index), 0))
 		put_other(cache, e);
 	else if (__builtin_expect(is_wanted_back(cache, e), 0))
-		tidy(cache);
+		tidy(cache, e);
 }
 
 PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
@@ -639,8 +632,8 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	pp_cache_evict_all(cache, &doomed);
 	/*
 	 * Force a sweep: at the end of the cache no later call unpins the unused GONE entries. Not relaxed: if this
-	 * store replaces the one of pp_cache_tidy(), the sweep takes this value. The sweep must still see the count
-	 * that the caller of pp_cache_tidy() has lowered (orders.litmus: put_before_flush).
+	 * store replaces the one of pp_cache_leave_work(), the sweep takes this value. The sweep must still see the
+	 * count that the put has lowered (orders.litmus: put_before_flush).
 	 */
 	atomic_store(&cache->left, true);
 	pp_cache_sweep(cache, &doomed);

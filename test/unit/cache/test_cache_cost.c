@@ -43,11 +43,18 @@ static void unpin(void *arg, void *reg)
 	pins--;
 }
 
-static void make(void)
+/* @limit: of entries, 0: none */
+static void make_limited(unsigned int limit)
 {
 	const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };
+	const struct pp_cache_attr attr = { .max_entries = limit };
 
-	assert_int_equal(pp_cache_create(&ops, NULL, NULL, &cache), 0);
+	assert_int_equal(pp_cache_create(&ops, NULL, &attr, &cache), 0);
+}
+
+static void make(void)
+{
+	make_limited(0);
 }
 
 static bool touch_at(uint64_t offset)
@@ -256,12 +263,101 @@ static void invalidation_ignores_number_of_threads(void **state)
 	assert_true(after < 3 * alone);
 }
 
+/* ---- entries in use ------------------------------------------------------------------ */
+
+enum {
+	HELD = 8000,
+	HELD_FEW = 400,
+	LIMIT = 10,
+};
+
+static const struct pp_cache_entry *held[HELD];
+
+static void hold(unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)(BASE + (uint64_t)i * REGION), REGION, &held[i], NULL), 0);
+}
+
+static double put_ns(unsigned int count)
+{
+	double start = now_ns();
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		pp_cache_put(cache, held[i]);
+	return (now_ns() - start) / count;
+}
+
+/* Of a region that is put and evicted at once, while @count regions in use exceed the limit */
+static double over_limit_ns(unsigned int count)
+{
+	double start, took[ROUNDS];
+	unsigned int i, k;
+
+	make_limited(LIMIT);
+	hold(count);
+	for (i = 0; i < ROUNDS; i++) {
+		start = now_ns();
+		for (k = 0; k < 40; k++)
+			assert_true(touch(MANY + k));
+		took[i] = (now_ns() - start) / 40;
+	}
+	assert_int_equal(pins, count);
+	put_ns(count);
+	assert_int_equal(pins, LIMIT);
+	pp_cache_destroy(cache);
+	qsort(took, ROUNDS, sizeof(took[0]), in_order);
+	return took[0];
+}
+
+/* With a search through all regions, 20 times as many regions cost 20 times as much. */
+static void regions_in_use_are_not_searched(void **state)
+{
+	double few = over_limit_ns(HELD_FEW), many = over_limit_ns(HELD);
+
+	(void)state;
+	printf("over the limit: %.0f ns beside %d regions in use, %.0f beside %d\n", few, HELD_FEW, many, HELD);
+	assert_true(many < 6 * few);
+}
+
+static double put_forgotten_ns(unsigned int count)
+{
+	double took = 0, one;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		make();
+		hold(count);
+		pp_cache_invalidate(cache, (void *)BASE, (size_t)count * REGION);
+		assert_int_equal(pins, count);
+		one = put_ns(count);
+		took = i && took < one ? took : one;
+		assert_int_equal(pins, 0);
+		pp_cache_destroy(cache);
+	}
+	return took;
+}
+
+static void put_of_forgotten_ignores_others(void **state)
+{
+	double few = put_forgotten_ns(HELD_FEW), many = put_forgotten_ns(HELD);
+
+	(void)state;
+	printf("put of a forgotten region: %.0f ns of %d, %.0f ns of %d\n", few, HELD_FEW, many, HELD);
+	assert_true(many < 6 * few);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lookup_time_ignores_region_count),
 		cmocka_unit_test(unaligned_regions_cost_similar_memory),
 		cmocka_unit_test(invalidation_ignores_number_of_threads),
+		cmocka_unit_test(regions_in_use_are_not_searched),
+		cmocka_unit_test(put_of_forgotten_ignores_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
