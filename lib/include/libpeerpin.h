@@ -33,7 +33,8 @@
  * Crash in CUDA's driver 580.159 (pp_query(3))
  *	Do not free GPU memory of less than 2 MiB during a call that asks CUDA about it: pp_query(),
  *	pp_sync_memops(), pins, exports, pp_file_read(), pp_file_write(), and gets that miss or
- *	compare CUDA's buffer id.
+ *	compare CUDA's buffer id. In a cache of dma-bufs, views or persistent pins, and in
+ *	pp_verbs_reg(), a get that misses also asks about other memory in the cache.
  *
  * "guide N" means the NVIDIA GPUDirect RDMA guide, section N ("Developing a Linux Kernel Module
  * using GPUDirect RDMA", release 12.9). The Jetson article is NVIDIA's "GPUDirect RDMA on NVIDIA

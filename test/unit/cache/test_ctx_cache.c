@@ -132,6 +132,24 @@ static void a_hit_asks_cuda_nothing(void **state)
 	assert_int_equal(mock_cuda_calls, calls);
 }
 
+/*
+ * The small allocation was freed. If a miss of other memory asked CUDA about it, the entry would be unpinned. But CUDA's
+ * driver may crash if it is asked while another thread frees the memory, and the pin keeps no memory allocated.
+ */
+static void a_miss_asks_about_no_other_memory(void **state)
+{
+	(void)state;
+	unpinned = 0;
+	allocate(0, GPU + 512, 512, 1);
+	allocate(1, GPU + 8 * MIB, 2 * MIB, 2);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU + 512, 512);
+	allocate(0, 0, 0, 0);
+	get(GPU + 8 * MIB, 1);
+	assert_int_equal(unpinned, 0);
+}
+
 static void host_memory_pins_whole_pages(void **state)
 {
 	(void)state;
@@ -420,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(miss_pins_whole_gpu_allocation),
 		TEST(a_hit_asks_cuda_nothing),
+		TEST(a_miss_asks_about_no_other_memory),
 		TEST(host_memory_pins_whole_pages),
 		TEST(without_cuda_kernel_picks_provider),
 		TEST(revoked_region_is_pinned_again),
