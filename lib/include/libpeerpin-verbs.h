@@ -24,7 +24,7 @@ enum pp_mr_way {
 	PP_MR_VENDOR_DMABUF,	/* ibv_reg_dmabuf_mr() of a dma-buf of the GPU's driver */
 	PP_MR_PEERPIN_DMABUF,	/* ibv_reg_dmabuf_mr() of a dma-buf of a region of /dev/peerpin */
 	PP_MR_PEER_MEMORY,	/* ibv_reg_mr() of GPU memory: a peer-memory client pins it */
-	PP_MR_WAYS,
+	PP_MR_WAYS,		/* does not grow: it is the length of an array of struct pp_mr_why */
 };
 
 /**
@@ -104,8 +104,9 @@ void pp_verbs_close(struct pp_verbs *v);
  * If a cached registration covers the range, returns that registration. The cost is a look-up
  * and, for GPU memory, one CUDA call. Else registers the whole GPU allocation if there is room,
  * or whole pages of host memory. GPU memory is registered in the first way that works: a
- * dma-buf of the GPU's driver, a dma-buf of /dev/peerpin, peer memory. All other memory is
- * registered by ibv_reg_mr().
+ * dma-buf of the GPU's driver, a dma-buf of /dev/peerpin, peer memory. Host memory is registered
+ * by ibv_reg_mr(). So is memory of a device that CUDA does not know (another vendor's GPU, by
+ * peer memory), but only without /dev/peerpin: with it, the call returns -EINVAL.
  *
  * Never returns a registration of memory that was freed before the call began. To detect the
  * free of host memory, the library watches it (pp_watch()). If that is impossible, because the

@@ -401,7 +401,8 @@ struct pp_cache_entry {
  *	of these errors: then the cache unpins the older entry first. While the older entry is in
  *	use, the get fails.
  * @unpin: undo one successful @pin. Any thread that calls a function of this cache may run @unpin,
- *	so it must not hold a lock that @unpin takes.
+ *	so it must not hold a lock that @unpin takes: for an @unpin that calls free(), the locks of
+ *	malloc(), which an interceptor of munmap() may hold.
  * @word: NULL, or called once after each @pin: returns a word and sets *value. @reg is valid while
  *	the word equals *value. The word must stay readable as long as the cache exists. Each hit
  *	loads it once (acquire). Returns NULL if @reg has no word.
@@ -590,8 +591,9 @@ int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **o
  * @addr, @length: any alignment, not empty
  * @out: the entry. Call pp_cache_put() once for each get, when no peer uses the entry any more
  *
- * A hit takes no lock and does not wait. Any get may call @unpin of any entry: do not hold a lock
- * that @unpin takes.
+ * A hit takes no lock and does not wait, except the first use of the cache by a thread: it takes
+ * memory for the thread's counts. Any get may call @unpin of any entry: do not hold a lock that
+ * @unpin takes. The caches of this library call free(), ioctl() and close() there.
  *
  * Does not return memory that was freed before the call began. Two exceptions:
  * - the cache watches nothing (PP_WATCH_NONE, or neither @word nor @valid) and the caller did not
@@ -612,7 +614,7 @@ int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
  *
  * The entry stays registered until it is evicted or invalidated. Usually takes no lock. The last
  * put of an invalidated entry, and each put while the cache exceeds its limits, may take a lock and
- * call @unpin of any entry. So do not hold a lock that @unpin takes.
+ * call @unpin of this entry or of others. So do not hold a lock that @unpin takes.
  */
 void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
 

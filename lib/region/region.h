@@ -31,7 +31,7 @@ struct pp_ctx {
 /* Is the calling process a child of fork(), not the process that opened the context? */
 static inline int pp_ctx_is_foreign(const struct pp_ctx *ctx)
 {
-	return ctx->mark != pp_process_mark();
+	return !pp_process_is(ctx->mark);
 }
 
 /**

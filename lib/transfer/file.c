@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sys/cancel.h"
+#include "lib/cuda/allocation.h"
 #include "lib/cuda/cuda_api.h"
 #include "file.h"
 #include "file_sys.h"
@@ -172,13 +173,6 @@ static int run(struct pp_move *m)
 	return ret;
 }
 
-static bool is_within(const struct pp_move *m, const struct pp_mem *mem)
-{
-	uint64_t at = m->addr - mem->base;
-
-	return at <= mem->size && m->left <= mem->size - at;
-}
-
 /*
  * CUDA copies within one allocation only, so a longer range is refused before any
  * byte is copied. For host memory the kernel checks the range.
@@ -197,7 +191,7 @@ static int check(struct pp_move *m)
 	pp_query_provider((const void *)(uintptr_t)m->addr, &mem);
 	m->host = mem.kind == PP_MEM_HOST;
 	m->device = mem.device;
-	return m->host || is_within(m, &mem) ? 0 : -EINVAL;
+	return m->host || pp_allocation_holds(&mem, m->addr, m->left) ? 0 : -EINVAL;
 }
 
 static void say(const struct pp_move *m, int error)

@@ -53,8 +53,8 @@ static void say_unwatched(int error, const struct pp_why *why)
 }
 
 /*
- * Returns whether *@watched is a watch. Does not warn for GPU memory, whose free libpeerpin-hook reports, and for an
- * address without memory, which cannot be registered either.
+ * Returns whether *@watched is a watch. Does not warn for memory without pages of the CPU: the free of NVIDIA's GPU
+ * memory is reported by libpeerpin-hook, that of other devices' memory is not, and other addresses cannot be registered.
  */
 static bool begin(const void *addr, size_t length, struct pp_watched *watched)
 {
