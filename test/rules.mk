@@ -50,6 +50,7 @@ $(call unit,cache_clock): private UNIT_WRAP := pp_now_ns
 $(call unit,cache_wait): private UNIT_WRAP := pp_fence_heavy pp_waiter_sleep pthread_mutex_trylock
 $(call unit,cache_fork fork_lock): private UNIT_WRAP := pthread_mutex_lock
 $(call unit,gdrapi): private UNIT_WRAP := calloc
+$(call unit,thread): private UNIT_WRAP := clock_gettime
 
 # For these tests, the library looks up functions of the test by dlsym().
 $(call unit,cuda_lookup verbs watch): private UNIT_LDFLAGS := -rdynamic

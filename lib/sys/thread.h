@@ -23,16 +23,6 @@ static inline int pp_thread_make(pthread_t *thread, const char *name, void *(*ru
 	return ret;
 }
 
-/* Waits at most a second: a thread that called exit() may hold a lock that @thread needs. */
-static inline void pp_thread_join(pthread_t thread)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec++;
-	pthread_timedjoin_np(thread, NULL, &until);
-}
-
 /* A condition whose time-outs are of the monotonic clock */
 static inline void pp_cond_init(pthread_cond_t *cond)
 {
@@ -54,6 +44,17 @@ static inline struct timespec pp_time_after_ms(unsigned int ms)
 	t.tv_sec += t.tv_nsec / 1000000000;
 	t.tv_nsec %= 1000000000;
 	return t;
+}
+
+/*
+ * Waits at most a second: a thread that called exit() may hold a lock that @thread needs. The wait is of the monotonic
+ * clock, because the time of day may be set back meanwhile.
+ */
+static inline void pp_thread_join(pthread_t thread)
+{
+	struct timespec until = pp_time_after_ms(1000);
+
+	pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
 }
 
 #endif
