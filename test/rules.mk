@@ -53,7 +53,7 @@ $(call unit,gdrapi): private UNIT_WRAP := calloc
 $(call unit,thread): private UNIT_WRAP := clock_gettime
 
 # For these tests, the library looks up functions of the test by dlsym().
-$(call unit,cuda_lookup verbs watch): private UNIT_LDFLAGS := -rdynamic
+$(call unit,cuda_lookup loader_lock verbs watch): private UNIT_LDFLAGS := -rdynamic
 
 # Files that the tests run or open
 FAKE := $(B)/bin/test/fake
@@ -68,7 +68,10 @@ $(call unit,facts root capture): private UNIT_LDFLAGS := -Wl,-rpath,'$$ORIGIN/fa
 $(call unit,wire): $(B)/vm/bridge.o $(B)/vm/port.o
 
 $(call unit,hook_going): $(B)/obj/hook/going.o
-$(call unit,fork_lock): $(B)/obj/ucm/ucm.o $(B)/obj/ucm/ranges.o
+$(call unit,fork_lock loader_lock): $(B)/obj/ucm/ucm.o $(B)/obj/ucm/ranges.o
+$(call unit,fork_lock loader_lock): | $(FAKE)/libfabric.so.1 $(FAKE)/libucm.so.0
+$(call unit,fork_lock): | $(B)/emu/libcuda.so.1
+$(call unit,loader_lock): | $(FAKE)/plugin.so
 $(call unit,hook hook_subscriber): $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
 $(call unit,hook hook_subscriber): private UNIT_LDFLAGS := -Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/fake/hooked'
 $(call unit,hook): | $(HOOKED)/libversioned.so
@@ -77,7 +80,7 @@ $(call unit,hook_preload): | $(call unit,hook) $(patsubst %,$(HOOKED)/%.so,copy 
 # ---- fake libraries of unit tests --------------------------------------------------
 
 FAKE_CUDA := $(FAKE)/libcuda.so.1 $(FAKE)/vendor/libcuda.so.1 $(HOOKED)/libcuda.so.1
-FAKE_OTHER := $(FAKE)/plugin.so $(FAKE)/bound.so $(FAKE)/rereg.so $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
+FAKE_OTHER := $(patsubst %,$(FAKE)/%,plugin.so bound.so rereg.so libfabric.so.1 libucm.so.0) $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
 
 $(FAKE_CUDA) $(FAKE_OTHER): | $(HOOKED) $(FAKE)/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared $(FAKE_LDFLAGS) -o $@ $(filter-out %.h,$^)
@@ -86,6 +89,8 @@ $(FAKE)/libcuda.so.1: test/unit/mock/fake_cuda.c
 $(FAKE)/plugin.so: test/unit/mock/fake_plugin.c
 $(FAKE)/bound.so: test/unit/mock/fake_bound.c
 $(FAKE)/rereg.so: test/unit/mock/fake_rereg.c
+$(FAKE)/libfabric.so.1: test/unit/mock/fake_fabric.c
+$(FAKE)/libucm.so.0: test/unit/mock/fake_ucm.c
 $(FAKE)/vendor/libcuda.so.1: test/unit/mock/fake_vendor_cuda.c
 $(HOOKED)/libcuda.so.1 $(HOOKED)/libversioned.so: test/unit/mock/fake_hooked_cuda.c test/unit/hook/hook_case.h
 $(HOOKED)/by_other.so: test/unit/mock/fake_hooked_by_other.c
@@ -97,6 +102,8 @@ $(HOOKED)/libcuda.so.1: private FAKE_LDFLAGS += -Wl,-Bsymbolic-functions
 $(HOOKED)/libversioned.so: private FAKE_LDFLAGS := -Wl,-soname,libversioned.so -Wl,--default-symver -Wl,-Bsymbolic
 $(FAKE)/bound.so: private FAKE_LDFLAGS := -Wl,--version-script=test/unit/mock/fake_bound.map
 $(FAKE)/rereg.so: private FAKE_LDFLAGS := -Wl,--version-script=test/unit/mock/fake_rereg.map
+$(FAKE)/libfabric.so.1: private FAKE_LDFLAGS := -Wl,-soname,libfabric.so.1 -Wl,--version-script=test/unit/mock/fake_fabric.map
+$(FAKE)/libucm.so.0: private FAKE_LDFLAGS := -Wl,-soname,libucm.so.0
 $(HOOKED)/plugin.so: private FAKE_LDFLAGS := -Wl,-rpath,'$$ORIGIN'
 
 # A copy of the hook. Because of the other file name, the dynamic loader treats the copy as another library.

@@ -19,13 +19,15 @@ enum {
 	KERNEL_ENOTSUPP = 524,
 };
 
-/* Functions of libcuda; written once, under @lock */
-static struct {
+/* Functions of libcuda */
+struct cuda {
 	int (*version)(int *out);
 	int (*init)(unsigned int flags);
 	int (*count)(int *out);
 	int (*attribute)(int *out, int attribute, int device);
-} cuda;
+};
+
+static struct cuda cuda;	/* written once, under @lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -41,31 +43,38 @@ static void init_once(void)
 }
 
 /* libcuda stays loaded: the program's memory is CUDA's. */
-static int load_locked(void)
+static int find(struct cuda *out)
 {
-	void *lib = cuda.attribute ? NULL : dlopen("libcuda.so.1", RTLD_NOW);
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW);
 
-	if (cuda.attribute)
-		return 0;
 	if (!lib)
 		return gdr_refuse(-ENODEV, "%s", dlerror());
-	*(void **)&cuda.version = dlsym(lib, "cuDriverGetVersion");
-	*(void **)&cuda.init = dlsym(lib, "cuInit");
-	*(void **)&cuda.count = dlsym(lib, "cuDeviceGetCount");
-	if (cuda.version && cuda.init && cuda.count)
-		*(void **)&cuda.attribute = dlsym(lib, "cuDeviceGetAttribute");
-	return cuda.attribute ? 0 : gdr_refuse(-ENODEV, "libcuda.so.1 lacks functions of CUDA");
+	*(void **)&out->version = dlsym(lib, "cuDriverGetVersion");
+	*(void **)&out->init = dlsym(lib, "cuInit");
+	*(void **)&out->count = dlsym(lib, "cuDeviceGetCount");
+	*(void **)&out->attribute = dlsym(lib, "cuDeviceGetAttribute");
+	if (!out->version || !out->init || !out->count || !out->attribute)
+		return gdr_refuse(-ENODEV, "libcuda.so.1 lacks functions of CUDA");
+	return 0;
 }
 
+/*
+ * Does not hold @lock over find(): the dynamic loader holds its own lock while it runs the constructors of a library, and
+ * these may call gdr_open().
+ */
 static int load(void)
 {
-	int ret;
+	struct cuda fresh;
+	int ret = find(&fresh);
 
+	if (ret)
+		return ret;
 	pthread_once(&once, init_once);
 	pthread_mutex_lock(&lock);
-	ret = load_locked();
+	if (!cuda.attribute)
+		cuda = fresh;
 	pthread_mutex_unlock(&lock);
-	return ret;
+	return 0;
 }
 
 static bool has(int attribute, int device)

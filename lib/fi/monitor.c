@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,21 +152,18 @@ static int bind(const struct pp_fabric *fabric)
 	return ret == -FI_EINVAL ? -EOPNOTSUPP : ret;
 }
 
-static int import(void)
+static int import(const struct pp_fabric *fabric)
 {
-	struct pp_fabric fabric;
-	int ret = pp_fabric_find(&fabric);
+	int ret;
 
-	if (ret)
-		return ret;
-	if (FI_VERSION_LT(fabric.version(), FI_VERSION(1, 14)))
+	if (FI_VERSION_LT(fabric->version(), FI_VERSION(1, 14)))
 		return -EOPNOTSUPP;
 	if (getenv("FI_MR_CACHE_MONITOR"))
 		return -EBUSY;
 	ret = open_kernel();
 	if (ret)
 		return ret;
-	ret = bind(&fabric);
+	ret = bind(fabric);
 	if (ret) {
 		pp_subs_fini(&subs);
 		pp_close(ctx);
@@ -184,19 +182,34 @@ static void init_once(void)
 	pthread_atfork(NULL, NULL, start_anew);
 }
 
-PP_PUBLIC int pp_fi_import(void)
+static int import_once(const struct pp_fabric *fabric)
 {
-	PP_KEEP_ERRNO;
-	PP_NO_CANCEL;
 	static bool imported;	/* under @lock */
 	int ret = 0;
 
 	pthread_once(&once, init_once);
 	pthread_mutex_lock(&lock);
 	if (!imported)
-		ret = import();
+		ret = import(fabric);
 	imported = !ret;
 	pthread_mutex_unlock(&lock);
-	pp_debug("libfabric: %s", ret ? strerror(-ret) : "peerpin is the memory monitor");
+	return ret;
+}
+
+/*
+ * Does not hold @lock over pp_fabric_find(), which calls the dynamic loader: the loader holds its own lock while it runs
+ * the constructors of a library, and these may call pp_fi_import().
+ */
+PP_PUBLIC int pp_fi_import(void)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	static atomic_int said = 1;	/* no error */
+	struct pp_fabric fabric;
+	int ret = pp_fabric_find(&fabric);
+
+	ret = ret ? ret : import_once(&fabric);
+	if (atomic_exchange(&said, ret) != ret)
+		pp_debug("libfabric: %s", ret ? strerror(-ret) : "peerpin is the memory monitor");
 	return ret;
 }

@@ -8,9 +8,10 @@
  * only to a symbol of this version.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -37,21 +38,19 @@ static const char *advice(int error)
 	}
 }
 
+/* The first call imports. After an error no later call tries again. */
 static void import(void)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
-	int ret = pp_fi_import();
+	static atomic_bool refused;
+	int ret;
 
-	if (ret)
+	if (refused)
+		return;
+	ret = pp_fi_import();
+	if (ret && !atomic_exchange(&refused, true))
 		fprintf(stderr, "libpeerpin-fi: libfabric keeps its own memory monitor: %s\n", advice(ret));
-}
-
-static void import_once(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, import);
 }
 
 typedef int fabric_fn(void *attr, void *fabric, void *context);
@@ -62,7 +61,7 @@ static int fabric(const char *version, void *attr, void *out, void *context)
 
 	if (!next)
 		return -FI_ENOSYS;
-	import_once();
+	import();
 	return next(attr, out, context);
 }
 
@@ -86,7 +85,7 @@ PP_PUBLIC int pp_fi_fabric2(void *info, void *out, uint64_t flags, void *context
 	*(void **)&next = pp_fabric_symbol("fi_fabric2", "FABRIC_1.8");
 	if (!next)
 		return -FI_ENOSYS;
-	import_once();
+	import();
 	return next(info, out, flags, context);
 }
 
@@ -98,7 +97,7 @@ PP_PUBLIC int pp_fi_open(uint32_t version, const char *name, void *attr, size_t 
 	if (pp_fabric_find(&next))
 		return -FI_ENOSYS;
 	if (name && !strcasecmp(name, "mr_cache"))
-		import_once();
+		import();
 	return next.open(version, name, attr, attr_len, flags, out, context);
 }
 

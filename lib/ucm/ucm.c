@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
  * This library does not call ucm_set_external_event(), because UCX would then install no interception of its own.
  * That interception reports most frees of host memory before they happen.
  */
-static void (*unmapped)(void *addr, size_t length);
+static void (*_Atomic unmapped)(void *addr, size_t length);
 
 static pthread_t notifier;
 static bool watches;
@@ -59,18 +60,13 @@ static void gone(void *arg, uint64_t addr, uint64_t length)
 	unmapped((void *)(uintptr_t)addr, length);
 }
 
-static void subscribe(void)
+/* 0; -ENOENT: libpeerpin-hook.so.1 is not loaded; or the error of pp_hook_add() */
+static int subscribe(void)
 {
 	typeof(pp_hook_add) *hook_add;
-	int ret;
 
 	*(void **)&hook_add = dlsym(RTLD_DEFAULT, "pp_hook_add");
-	ret = hook_add ? hook_add(gone, NULL) : 0;
-	if (ret)
-		fprintf(stderr, "libpeerpin-ucm: frees of GPU memory are not reported to UCX: %s; name libpeerpin-hook.so.1 first in LD_PRELOAD\n",
-			strerror(-ret));
-	else if (!hook_add)
-		pp_debug("UCX: frees of GPU memory are not reported, because libpeerpin-hook.so.1 is not loaded");
+	return hook_add ? hook_add(gone, NULL) : -ENOENT;
 }
 
 static int watch_host(void)
@@ -83,7 +79,7 @@ static int watch_host(void)
 	return ret;
 }
 
-static void begin_once(void)
+static void begin_host(void)
 {
 	int ret = watch_host();
 
@@ -91,17 +87,27 @@ static void begin_once(void)
 	if (ret)
 		fprintf(stderr, "libpeerpin-ucm: frees of host memory are not reported to UCX: /dev/peerpin: %s; type: peerpin doctor\n",
 			strerror(-ret));
-	subscribe();
+}
+
+/* @error: result of subscribe() */
+static void begin_gpu(int error)
+{
+	if (error == -ENOENT)
+		pp_debug("UCX: frees of GPU memory are not reported, because libpeerpin-hook.so.1 is not loaded");
+	else if (error)
+		fprintf(stderr, "libpeerpin-ucm: frees of GPU memory are not reported to UCX: %s; name libpeerpin-hook.so.1 first in LD_PRELOAD\n",
+			strerror(-error));
 }
 
 /* The handle is kept, because the thread calls libucm. */
 static bool find(void)
 {
-	void *ucm = dlopen("libucm.so.0", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	void *ucm = dlopen("libucm.so.0", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE), *function;
 
-	if (ucm)
-		*(void **)&unmapped = dlsym(ucm, "ucm_vm_munmap");
-	return ucm && unmapped;
+	function = ucm ? dlsym(ucm, "ucm_vm_munmap") : NULL;
+	if (function)
+		unmapped = (void (*)(void *, size_t))function;
+	return function;
 }
 
 /* Runs in a child of fork(), which may inherit a lock held by a thread of the parent. */
@@ -115,17 +121,25 @@ static void init_once(void)
 	pthread_atfork(NULL, NULL, start_anew);
 }
 
+/*
+ * Does not hold @lock over find() and subscribe(), which call the dynamic loader: the loader holds its own lock while it
+ * runs the constructors of a library, and these may register memory. So two threads may subscribe. UCX then gets each
+ * free of GPU memory twice, and finds nothing the second time.
+ */
 bool pp_ucm_watches(void)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
 	static atomic_bool begun;
+	int ret;
 
-	if (!begun) {
+	if (!begun && find()) {
+		ret = subscribe();
 		pthread_once(&once, init_once);
 		pthread_mutex_lock(&lock);
-		if (!begun && find()) {
-			begin_once();
+		if (!begun) {
+			begin_host();
+			begin_gpu(ret);
 			begun = true;
 		}
 		pthread_mutex_unlock(&lock);

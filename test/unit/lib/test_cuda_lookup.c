@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The library must find a CUDA that the process loads late, and must never load CUDA itself. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <time.h>
-#include <unistd.h>
 #include "libpeerpin.h"
-#include "test/unit/unit.h"
-
-void plugin_is_loading(void);	/* called by fake_plugin.c */
+#include "test/unit/loading.h"
 
 static enum pp_mem_kind kind(void)
 {
@@ -30,9 +24,6 @@ static void notices_cuda_when_it_is_loaded(void **state)
 
 /* ---- the lock of the dynamic loader ------------------------------------------ */
 
-static void (*call)(void);	/* the tested function, which looks for a library */
-static sem_t loading;
-
 static void call_query(void)
 {
 	struct pp_mem mem;
@@ -45,45 +36,6 @@ static void call_bar1(void)
 	struct pp_bar1 bar1;
 
 	pp_bar1(0, &bar1);
-}
-
-static void settle(void)
-{
-	const struct timespec ts = { .tv_nsec = 100000000 };
-
-	nanosleep(&ts, NULL);
-}
-
-/* This thread holds the dynamic loader's lock, and the other thread waits for the lock. */
-void plugin_is_loading(void)
-{
-	sem_post(&loading);
-	settle();
-	call();
-}
-
-static void *call_meanwhile(void *arg)
-{
-	sem_wait(&loading);
-	call();
-	return arg;
-}
-
-static void load_plugin(void (*calls)(void))
-{
-	pthread_t other;
-	void *plugin;
-
-	call = calls;
-	sem_init(&loading, 0, 0);
-	pthread_create(&other, NULL, call_meanwhile, NULL);
-	alarm(10);
-	plugin = dlopen(BUILD "/bin/test/fake/plugin.so", RTLD_NOW | RTLD_LOCAL);
-	assert_non_null(plugin);
-	pthread_join(other, NULL);
-	alarm(0);
-	dlclose(plugin);
-	sem_destroy(&loading);
 }
 
 static void a_constructor_may_query(void **state)
