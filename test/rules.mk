@@ -69,7 +69,8 @@ $(call unit,wire): $(B)/vm/bridge.o $(B)/vm/port.o
 
 $(call unit,hook_going): $(B)/obj/hook/going.o
 $(call unit,fork_lock loader_lock): $(B)/obj/ucm/ucm.o $(B)/obj/ucm/ranges.o
-$(call unit,fork_lock loader_lock): | $(FAKE)/libfabric.so.1 $(FAKE)/libucm.so.0
+$(call unit,fi_import fork_lock loader_lock): | $(FAKE)/libfabric.so.1
+$(call unit,fork_lock loader_lock): | $(FAKE)/libucm.so.0
 $(call unit,fork_lock): | $(B)/emu/libcuda.so.1
 $(call unit,loader_lock): | $(FAKE)/plugin.so
 $(call unit,hook hook_subscriber): $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
@@ -89,7 +90,7 @@ $(FAKE)/libcuda.so.1: test/unit/mock/fake_cuda.c
 $(FAKE)/plugin.so: test/unit/mock/fake_plugin.c
 $(FAKE)/bound.so: test/unit/mock/fake_bound.c
 $(FAKE)/rereg.so: test/unit/mock/fake_rereg.c
-$(FAKE)/libfabric.so.1: test/unit/mock/fake_fabric.c
+$(FAKE)/libfabric.so.1: test/unit/mock/fake_fabric.c test/unit/mock/fake_fabric.h
 $(FAKE)/libucm.so.0: test/unit/mock/fake_ucm.c
 $(FAKE)/vendor/libcuda.so.1: test/unit/mock/fake_vendor_cuda.c
 $(HOOKED)/libcuda.so.1 $(HOOKED)/libversioned.so: test/unit/mock/fake_hooked_cuda.c test/unit/hook/hook_case.h

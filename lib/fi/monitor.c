@@ -21,7 +21,8 @@ static struct fid_mem_monitor monitor;
 static struct pp_ctx *ctx;
 static struct pp_subs subs;
 static pthread_t notifier;
-static bool notifies;
+static atomic_bool notifies;
+static atomic_bool in_use;	/* between start() and stop(): there is a cache */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -52,22 +53,20 @@ static void *notify(void *unused)
 /*
  * Runs before the destructors of libraries, so libfabric is whole until the thread has ended. If exit() is
  * called while the caller holds mm_lock, the thread cannot end: the join gives up after a second.
+ *
+ * A libfabric that was built with asserts aborts in its destructor if the monitor is still imported, so end() closes the
+ * monitor. Exceptions: a cache would call the closed monitor by a null pointer; and if the thread has not ended, the
+ * caller may hold a lock that fi_close() takes.
  */
 static void end(void)
 {
 	if (subs.mark != pp_process_mark())
 		return;
 	pp_subs_end(&subs);
-	pp_thread_join(notifier);
-}
-
-static int thread_make(void)
-{
-	int ret = pp_thread_make(&notifier, "peerpin-fi", notify);
-
-	if (!ret)
-		atexit(end);
-	return ret;
+	if (notifies && !pp_thread_join(notifier))
+		return;
+	if (!in_use)
+		fi_close(&monitor.fid);
 }
 
 /* ---- called by libfabric ------------------------------------------------------------------ */
@@ -75,13 +74,10 @@ static int thread_make(void)
 /* libfabric serializes start() and stop(): a cache is added or removed. */
 static int start(struct fid_mem_monitor *m)
 {
-	int ret;
+	int ret = notifies ? 0 : pp_thread_make(&notifier, "peerpin-fi", notify);
 
 	(void)m;
-	if (notifies)
-		return 0;
-	ret = thread_make();
-	notifies = !ret;
+	notifies = in_use = !ret;
 	return ret;
 }
 
@@ -89,6 +85,7 @@ static void stop(struct fid_mem_monitor *m)
 {
 	(void)m;
 	pp_subs_clear(&subs);
+	in_use = false;
 }
 
 static int subscribe(struct fid_mem_monitor *m, const void *addr, size_t length)
@@ -167,8 +164,10 @@ static int import(const struct pp_fabric *fabric)
 	if (ret) {
 		pp_subs_fini(&subs);
 		pp_close(ctx);
+		return ret;
 	}
-	return ret;
+	atexit(end);
+	return 0;
 }
 
 /* Runs in a child of fork(), which may inherit a lock held by a thread of the parent. */

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -48,13 +49,13 @@ static inline struct timespec pp_time_after_ms(unsigned int ms)
 
 /*
  * Waits at most a second: a thread that called exit() may hold a lock that @thread needs. The wait is of the monotonic
- * clock, because the time of day may be set back meanwhile.
+ * clock, because the time of day may be set back meanwhile. Returns whether @thread has ended.
  */
-static inline void pp_thread_join(pthread_t thread)
+static inline bool pp_thread_join(pthread_t thread)
 {
 	struct timespec until = pp_time_after_ms(1000);
 
-	pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
+	return !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
 }
 
 #endif

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* A libfabric.so.1 that has no provider, and takes a monitor as libfabric does. */
+/*
+ * A libfabric.so.1 that has no provider, and takes a monitor as libfabric does. A libfabric that was built with asserts
+ * aborts if a monitor is still imported when it ends.
+ */
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
 #include <stddef.h>
+#include <unistd.h>
+#include "fake_fabric.h"
 
 static struct fid_mem_monitor *imported;
-
-struct fid_mem_monitor *fake_monitor(void);
 
 struct fid_mem_monitor *fake_monitor(void)
 {
@@ -60,4 +63,10 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out, void *contex
 uint32_t fi_version(void)
 {
 	return FI_VERSION(1, 17);
+}
+
+static void __attribute__((destructor)) end(void)
+{
+	if (imported)
+		_exit(FAKE_LEFT);
 }
