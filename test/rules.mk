@@ -69,6 +69,7 @@ $(call unit,wire): $(B)/vm/bridge.o $(B)/vm/port.o
 
 $(call unit,hook_going): $(B)/obj/hook/going.o
 $(call unit,fork_lock loader_lock): $(B)/obj/ucm/ucm.o $(B)/obj/ucm/ranges.o
+$(call unit,fi_import): | $(patsubst %,$(FAKE)/lib%-fi.so,verbs verbs-1.12 shm)
 $(call unit,fi_import fork_lock loader_lock): | $(FAKE)/libfabric.so.1
 $(call unit,fork_lock loader_lock): | $(FAKE)/libucm.so.0
 $(call unit,fork_lock): | $(B)/emu/libcuda.so.1
@@ -81,7 +82,8 @@ $(call unit,hook_preload): | $(call unit,hook) $(patsubst %,$(HOOKED)/%.so,copy 
 # ---- fake libraries of unit tests --------------------------------------------------
 
 FAKE_CUDA := $(FAKE)/libcuda.so.1 $(FAKE)/vendor/libcuda.so.1 $(HOOKED)/libcuda.so.1
-FAKE_OTHER := $(patsubst %,$(FAKE)/%,plugin.so bound.so rereg.so libfabric.so.1 libucm.so.0) $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
+FAKE_PROVIDER := $(patsubst %,$(FAKE)/lib%-fi.so,verbs verbs-1.12 shm)
+FAKE_OTHER := $(patsubst %,$(FAKE)/%,plugin.so bound.so rereg.so libfabric.so.1 libucm.so.0) $(FAKE_PROVIDER) $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
 
 $(FAKE_CUDA) $(FAKE_OTHER): | $(HOOKED) $(FAKE)/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared $(FAKE_LDFLAGS) -o $@ $(filter-out %.h,$^)
@@ -92,6 +94,7 @@ $(FAKE)/bound.so: test/unit/mock/fake_bound.c
 $(FAKE)/rereg.so: test/unit/mock/fake_rereg.c
 $(FAKE)/libfabric.so.1: test/unit/mock/fake_fabric.c test/unit/mock/fake_fabric.h
 $(FAKE)/libucm.so.0: test/unit/mock/fake_ucm.c
+$(FAKE_PROVIDER): test/unit/mock/fake_provider.c
 $(FAKE)/vendor/libcuda.so.1: test/unit/mock/fake_vendor_cuda.c
 $(HOOKED)/libcuda.so.1 $(HOOKED)/libversioned.so: test/unit/mock/fake_hooked_cuda.c test/unit/hook/hook_case.h
 $(HOOKED)/by_other.so: test/unit/mock/fake_hooked_by_other.c
@@ -128,7 +131,7 @@ $(call vm,t_verbs verbs_server t_rdma_cache): $(B)/lib/libpeerpin-verbs.so
 $(call vm,t_fail_rdma t_rdma t_rdma_range t_rdma_order t_rdma_kill t_rdma_function t_rdma_gpu t_rdma_module t_rdma_free_race t_rdma_reach ring): private VM_LIBS := -libverbs
 $(call vm,t_verbs verbs_server t_rdma_cache): private VM_LIBS := -lpeerpin-verbs -libverbs
 $(call vm,fi_client): private VM_LIBS := -lfabric
-$(call vm,t_fi): | $(B)/lib/libpeerpin-fi.so.1 $(call vm,fi_client)
+$(call vm,t_fi): | $(B)/lib/libpeerpin-fi.so.1 $(call vm,fi_client) $(FAKE)/libverbs-fi.so
 $(call vm,ucm_client): private VM_LIBS := -lucp -lucs -lucm -libverbs
 $(call vm,t_ucm): | $(B)/lib/libpeerpin-ucm.so.1 $(B)/lib/libpeerpin-hook.so.1 $(call vm,ucm_client) $(FAKE)/bound.so $(FAKE)/rereg.so
 $(call vm,t_cudart): $(B)/emu/libcudart.so.13

@@ -15,6 +15,7 @@
 #include "lib/sys/thread.h"
 #include "libpeerpin-fi.h"
 #include "fabric.h"
+#include "module.h"
 #include "subs.h"
 
 static struct fid_mem_monitor monitor;
@@ -195,20 +196,36 @@ static int import_once(const struct pp_fabric *fabric)
 	return ret;
 }
 
+/* @module: name of a module that keeps its own monitor, or "" */
+static void say(int error, const char *module)
+{
+	static atomic_int said = 1;	/* no error */
+
+	if (atomic_exchange(&said, error) == error)
+		return;
+	if (*module)
+		pp_debug("libfabric: %s keeps its own memory monitor", module);
+	else
+		pp_debug("libfabric: %s", error ? strerror(-error) : "peerpin is the memory monitor");
+}
+
 /*
  * Does not hold @lock over pp_fabric_find(), which calls the dynamic loader: the loader holds its own lock while it runs
  * the constructors of a library, and these may call pp_fi_import().
+ *
+ * Imports even if a module keeps its own monitor, for the providers in libfabric.so.1.
  */
 PP_PUBLIC int pp_fi_import(void)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
-	static atomic_int said = 1;	/* no error */
+	struct pp_module module = { "" };
 	struct pp_fabric fabric;
 	int ret = pp_fabric_find(&fabric);
 
 	ret = ret ? ret : import_once(&fabric);
-	if (atomic_exchange(&said, ret) != ret)
-		pp_debug("libfabric: %s", ret ? strerror(-ret) : "peerpin is the memory monitor");
+	if (!ret && pp_module_find(&module))
+		ret = -EOPNOTSUPP;
+	say(ret, module.name);
 	return ret;
 }

@@ -19,6 +19,7 @@
 #include "lib/sys/sys.h"
 #include "libpeerpin-fi.h"
 #include "fabric.h"
+#include "module.h"
 
 /* What to do about @error of pp_fi_import() */
 static const char *advice(int error)
@@ -38,7 +39,21 @@ static const char *advice(int error)
 	}
 }
 
-/* The first call imports. After an error no later call tries again. */
+static void say(int error)
+{
+	struct pp_module module;
+
+	if (error == -EOPNOTSUPP && pp_module_find(&module))
+		fprintf(stderr, "libpeerpin-fi: %s keeps its own memory monitor, because a provider that is a module has its own "
+			"cache; without libpeerpin-fi type: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n", module.name);
+	else
+		fprintf(stderr, "libpeerpin-fi: libfabric keeps its own memory monitor: %s\n", advice(error));
+}
+
+/*
+ * The first call imports. Later calls find provider modules, because fi_open() may come before fi_getinfo(), which loads
+ * the modules. After an error no later call tries again.
+ */
 static void import(void)
 {
 	PP_KEEP_ERRNO;
@@ -50,7 +65,7 @@ static void import(void)
 		return;
 	ret = pp_fi_import();
 	if (ret && !atomic_exchange(&refused, true))
-		fprintf(stderr, "libpeerpin-fi: libfabric keeps its own memory monitor: %s\n", advice(ret));
+		say(ret);
 }
 
 typedef int fabric_fn(void *attr, void *fabric, void *context);

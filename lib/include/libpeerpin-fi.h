@@ -21,14 +21,16 @@ extern "C" {
  * pp_fi_import - make this library the memory monitor of libfabric in this process
  *
  * Call after fi_getinfo() and before the first fi_domain(). The monitor stays until the process
- * ends, and libfabric stays loaded. A second call does nothing. In a child of fork() the caches
- * treat all registrations of the parent as stale.
+ * ends, and libfabric stays loaded. A second call only looks for provider modules. In a child of fork()
+ * the caches treat all registrations of the parent as stale.
  *
  * Context: any thread; not in a signal handler. No cancellation point.
  *
  * Return: 0; -ENOENT libfabric.so.1 is not loaded; -EOPNOTSUPP libfabric is older than 1.14 or needs
- * a newer libpeerpin-fi, or the kernel module has no watches; -EBUSY libfabric has another imported
- * monitor or uses one already, or FI_MR_CACHE_MONITOR is set; -ENOMEM; or the error of pp_open().
+ * a newer libpeerpin-fi, or the kernel module has no watches, or a provider module with a cache of its
+ * own is loaded (verbs, efa or opx as libverbs-fi.so and so on): then the providers in libfabric.so.1
+ * have the monitor, and the module keeps its own; -EBUSY libfabric has another imported monitor or
+ * uses one already, or FI_MR_CACHE_MONITOR is set; -ENOMEM; or the error of pp_open().
  */
 int pp_fi_import(void);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,22 +46,25 @@ static bool begins(const char *text, const char *with)
 
 /* ---- maps -------------------------------------------------------------------------- */
 
-/** struct mapped - @name: begin of the file's name, or of its whole path if it contains a slash */
+/** struct mapped - @name: pattern of the file's name, or of its whole path if it contains a slash */
 static const struct mapped {
 	const char *name;
 	enum process_map map;
 } mapped[] = {
-	{ "libfabric.so", MAP_LIBFABRIC },
-	{ "libpeerpin-fi.so", MAP_PEERPIN_FI },
-	{ "libmca_common_ofi.so", MAP_OPENMPI_OFI },
-	{ "mca_mtl_ofi.so", MAP_OPENMPI_OFI },
-	{ "mca_btl_ofi.so", MAP_OPENMPI_OFI },
-	{ "libucm.so", MAP_UCX },
-	{ "libpeerpin-ucm.so", MAP_PEERPIN_UCM },
-	{ "libpeerpin-hook.so", MAP_PEERPIN_HOOK },
-	{ "libcuda.so", MAP_CUDA },
-	{ "libcudart.so", MAP_CUDART },
-	{ "/dev/peerpin", MAP_NODE },
+	{ "libfabric.so*", MAP_LIBFABRIC },
+	{ "libpeerpin-fi.so*", MAP_PEERPIN_FI },
+	{ "libmca_common_ofi.so*", MAP_OPENMPI_OFI },
+	{ "mca_mtl_ofi.so*", MAP_OPENMPI_OFI },
+	{ "mca_btl_ofi.so*", MAP_OPENMPI_OFI },
+	{ "libverbs*-fi.so*", MAP_FI_MODULE },
+	{ "libefa*-fi.so*", MAP_FI_MODULE },
+	{ "libopx*-fi.so*", MAP_FI_MODULE },
+	{ "libucm.so*", MAP_UCX },
+	{ "libpeerpin-ucm.so*", MAP_PEERPIN_UCM },
+	{ "libpeerpin-hook.so*", MAP_PEERPIN_HOOK },
+	{ "libcuda.so*", MAP_CUDA },
+	{ "libcudart.so*", MAP_CUDART },
+	{ "/dev/peerpin*", MAP_NODE },
 };
 
 static void add_map(struct process *p, const char *path)
@@ -69,7 +73,7 @@ static void add_map(struct process *p, const char *path)
 	size_t i;
 
 	for (i = 0; i < sizeof(mapped) / sizeof(mapped[0]); i++)
-		if (begins(*mapped[i].name == '/' ? path : name, mapped[i].name))
+		if (!fnmatch(mapped[i].name, *mapped[i].name == '/' ? path : name, 0))
 			p->maps[mapped[i].map] = true;
 }
 

@@ -10,6 +10,7 @@ enum process_map {
 	MAP_LIBFABRIC,
 	MAP_PEERPIN_FI,
 	MAP_OPENMPI_OFI,	/* Open MPI's component that imports a monitor into libfabric */
+	MAP_FI_MODULE,		/* a provider module of libfabric with a cache of its own: lib/fi/module.c */
 	MAP_UCX,
 	MAP_PEERPIN_UCM,
 	MAP_PEERPIN_HOOK,

@@ -9,6 +9,7 @@
 #include <rdma/fi_ext.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lib/sys/sys.h"
@@ -52,12 +53,12 @@ int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
 	return 0;
 }
 
-/* ---- a case: each returns 0, or the line that failed -------------------------------------- */
+/* ---- the child of a case; 0, or a number from the line that failed ------------------------- */
 
 #define NEED(condition) \
 	do { \
 		if (!(condition)) \
-			return __LINE__ % 128; \
+			return __LINE__ % 127 + 1; \
 	} while (0)
 
 /* Returns what the child returned, or FAKE_LEFT if it left the monitor imported at its exit. */
@@ -146,6 +147,110 @@ static void exit_keeps_monitor_of_a_later_cache(void **state)
 	assert_int_equal(run(open_cache_again), FAKE_LEFT);
 }
 
+/* ---- provider modules ---------------------------------------------------------------------- */
+
+/* The preloaded functions of libfabric */
+int pp_fi_fabric_1_1(void *attr, void *out, void *context);
+int pp_fi_open(uint32_t version, const char *name, void *attr, size_t attr_len, uint64_t flags, struct fid **out,
+	       void *context);
+
+#define MODULE(name) (BUILD "/bin/test/fake/lib" name "-fi.so")
+
+static bool load(const char *module)
+{
+	return dlopen(module, RTLD_NOW);
+}
+
+/* Other providers of this libfabric may have the monitor. */
+static int import_beside_module(void)
+{
+	NEED(!load_fabric());
+	NEED(load(MODULE("verbs")));
+	NEED(pp_fi_import() == -EOPNOTSUPP);
+	NEED(pp_fi_import() == -EOPNOTSUPP);
+	NEED(imported());
+	return 0;
+}
+
+static int import_beside_module_with_version(void)
+{
+	NEED(!load_fabric());
+	NEED(load(MODULE("verbs-1.12")));
+	NEED(pp_fi_import() == -EOPNOTSUPP);
+	return 0;
+}
+
+static void module_with_a_cache_is_reported(void **state)
+{
+	(void)state;
+	assert_int_equal(run(import_beside_module), 0);
+	assert_int_equal(run(import_beside_module_with_version), 0);
+}
+
+/* The import may come before fi_getinfo(), which loads modules. */
+static int load_module_after_import(void)
+{
+	NEED(!import());
+	NEED(load(MODULE("verbs")));
+	NEED(pp_fi_import() == -EOPNOTSUPP);
+	return 0;
+}
+
+static void later_module_is_reported(void **state)
+{
+	(void)state;
+	assert_int_equal(run(load_module_after_import), 0);
+}
+
+static int import_beside_module_without_cache(void)
+{
+	NEED(load(MODULE("shm")));
+	return import();
+}
+
+static void module_without_cache_is_not_reported(void **state)
+{
+	(void)state;
+	assert_int_equal(run(import_beside_module_without_cache), 0);
+}
+
+/* Stores what the calls print on stderr at @out, of @size bytes. */
+static int open_fabrics(char *out, size_t size)
+{
+	struct fid *cache;
+	int ends[2];
+	ssize_t n;
+
+	NEED(!load_fabric());
+	NEED(!pipe(ends) && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+	NEED(!pp_fi_open(0, "mr_cache", NULL, 0, 0, &cache, NULL));
+	NEED(load(MODULE("verbs")));
+	pp_fi_fabric_1_1(NULL, NULL, NULL);
+	pp_fi_fabric_1_1(NULL, NULL, NULL);
+	close(ends[1]);
+	close(STDERR_FILENO);
+	n = read(ends[0], out, size - 1);
+	NEED(n >= 0);
+	out[n] = 0;
+	return 0;
+}
+
+static int compare_line(void)
+{
+	char said[512] = "";
+
+	NEED(!open_fabrics(said, sizeof(said)));
+	NEED(!strcmp(said, "libpeerpin-fi: libverbs-fi.so keeps its own memory monitor, because a provider that is a module "
+			   "has its own cache; without libpeerpin-fi type: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n"));
+	return 0;
+}
+
+static void preloaded_library_names_module_once(void **state)
+{
+	(void)state;
+	assert_int_equal(run(compare_line), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +258,10 @@ int main(void)
 		cmocka_unit_test(exit_closes_monitor_without_cache),
 		cmocka_unit_test(exit_keeps_monitor_of_a_cache),
 		cmocka_unit_test(exit_keeps_monitor_of_a_later_cache),
+		cmocka_unit_test(module_with_a_cache_is_reported),
+		cmocka_unit_test(later_module_is_reported),
+		cmocka_unit_test(module_without_cache_is_not_reported),
+		cmocka_unit_test(preloaded_library_names_module_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

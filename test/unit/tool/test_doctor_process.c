@@ -11,6 +11,9 @@
 #define OPENMPI LIB "openmpi/lib/libmca_common_ofi.so.10.0.2\n"
 #define MTL LIB "openmpi/lib/openmpi3/mca_mtl_ofi.so\n"
 #define BTL LIB "openmpi/lib/openmpi3/mca_btl_ofi.so\n"
+#define MODULE LIB "libfabric/libverbs-fi.so\n"
+#define MODULE_WITH_VERSION LIB "prov/libefa-1.12-fi.so\n"
+#define MODULE_WITHOUT_CACHE LIB "libfabric/libshm-fi.so\n"
 #define UCX LIB "libucm.so.0.0.0\n"
 #define UCM LIB "libpeerpin-ucm.so.1\n"
 #define HOOK LIB "libpeerpin-hook.so.1\n"
@@ -96,6 +99,29 @@ static const struct example {
 	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
 		  "WARN fabric-monitor libpeerpin-fi does nothing, because FI_MR_CACHE_MONITOR=memhooks\n",
 	  .type = "env -u FI_MR_CACHE_MONITOR COMMAND" },
+	{ .maps = FABRIC OURS NODE MODULE, .files = { RDMA },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor a provider module of libfabric has its own cache, whose monitor is memhooks\n",
+	  .type = "FI_MR_CACHE_MONITOR=userfaultfd COMMAND    # start the program again, without libpeerpin-fi" },
+	{ .maps = FABRIC OURS NODE MODULE_WITH_VERSION CUDA, .files = { RDMA }, .thread = "peerpin-fi",
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor a provider module of libfabric has its own cache, whose monitor is memhooks\n"
+		  "WARN fabric-gpu libfabric has no CUDA here\n",
+	  .type = "FI_MR_CACHE_MAX_COUNT=0 COMMAND" },
+	{ .maps = FABRIC MODULE OPENMPI, .files = { RDMA },
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor a provider module of libfabric has its own cache, whose monitor is memhooks\n",
+	  .type = "FI_MR_CACHE_MONITOR=userfaultfd COMMAND" },
+	{ .maps = FABRIC OURS MODULE, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=userfaultfd",
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "OK fabric-monitor libfabric's monitor is userfaultfd (FI_MR_CACHE_MONITOR)\n" },
+	{ .maps = FABRIC MODULE, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=memhooks",
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "WARN fabric-monitor libfabric's monitor is memhooks (FI_MR_CACHE_MONITOR)\n",
+	  .type = "FI_MR_CACHE_MONITOR=userfaultfd COMMAND" },
+	{ .maps = FABRIC OURS NODE MODULE_WITHOUT_CACHE, .files = { RDMA }, .thread = "peerpin-fi",
+	  .come = "OK process it uses libfabric\nOK fabric-cache an RDMA device is open\n"
+		  "OK fabric-monitor libfabric's monitor is libpeerpin-fi: each hit\n" },
 	{ .maps = FABRIC CUDA, .come = "OK process it uses libfabric\nOK fabric-cache no RDMA device is open\n" },
 	{ .maps = FABRIC CUDA CUDART, .files = { RDMA }, .environment = "FI_MR_CACHE_MONITOR=disabled",
 	  .come = "OK process it uses libfabric\nOK fabric-cache libfabric caches nothing\n" },

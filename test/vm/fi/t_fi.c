@@ -14,6 +14,7 @@
 
 /* test/host/preload sets BESIDE to another library. The shell expands the variable. */
 #define OURS "LD_PRELOAD=${BESIDE:+$BESIDE:}libpeerpin-fi.so.1 "
+#define MODULE "LD_PRELOAD=libpeerpin-fi.so.1:$PWD/build/bin/test/fake/libverbs-fi.so "
 
 static long watches_before;
 
@@ -94,6 +95,15 @@ CASE(selected_monitor_is_kept)
 	RUN(OURS "FI_MR_CACHE_MONITOR=memhooks ", "stale 10",
 	    "libpeerpin-fi: libfabric keeps its own memory monitor: another monitor is imported already, in use, or "
 	    "selected by FI_MR_CACHE_MONITOR\n10 stale of 10\n");
+}
+
+/* The provider in libfabric itself has the monitor. */
+CASE(provider_module_is_named)
+{
+	RUN(MODULE, "stale 10",
+	    "libpeerpin-fi: libverbs-fi.so keeps its own memory monitor, because a provider that is a module has its own "
+	    "cache; without libpeerpin-fi type: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n0 stale of 10\n");
+	EXPECT(!run(MODULE, "doctor") && strstr(output, "): a provider module of libfabric has its own cache"), "%s", output);
 }
 
 CASE(doctor_names_the_monitor)

@@ -25,6 +25,8 @@ static const struct check checks[] = {
 };
 
 #define ADVISE_FI "LD_PRELOAD=libpeerpin-fi.so.1 COMMAND    # start the program again"
+#define ADVISE_USERFAULTFD "FI_MR_CACHE_MONITOR=userfaultfd COMMAND    # start the program again, without libpeerpin-fi"
+#define ADVISE_NO_CACHE "FI_MR_CACHE_MAX_COUNT=0 COMMAND    # start the program again: each transfer registers its memory"
 #define ADVISE_UCM "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 COMMAND    # start the program again"
 #define ADVISE_STDERR "PEERPIN_DEBUG=1 COMMAND 2>&1 | grep -i peerpin    # start the program again, and read the reason"
 
@@ -95,7 +97,7 @@ static void judge_selected(const struct process *p, struct report *r)
 	report_add(r, HEALTH_WARN, p->subject,
 		   "libfabric's monitor is %s (FI_MR_CACHE_MONITOR): it intercepts munmap() and others, and misses raw system calls",
 		   selected);
-	report_type(r, "env -u FI_MR_CACHE_MONITOR " ADVISE_FI);
+	report_type(r, "%s", p->maps[MAP_FI_MODULE] ? ADVISE_USERFAULTFD : "env -u FI_MR_CACHE_MONITOR " ADVISE_FI);
 }
 
 static void judge_default(const struct process *p, struct report *r)
@@ -104,6 +106,9 @@ static void judge_default(const struct process *p, struct report *r)
 		ok(p, r, "libfabric's monitor is kdreg2: the kernel reports frees of host memory");
 	else if (p->files[FILE_USERFAULTFD])
 		ok(p, r, "libfabric's monitor is userfaultfd, which is open: the kernel reports frees of host memory");
+	else if (p->maps[MAP_FI_MODULE])
+		warn(p, r, "a provider module of libfabric has its own cache, whose monitor is memhooks: it intercepts munmap() and "
+		     "others, and misses raw system calls", ADVISE_USERFAULTFD);
 	else if (p->maps[MAP_OPENMPI_OFI])
 		warn(p, r, "libfabric's monitor is that of Open MPI: it intercepts munmap() and others, and misses raw system calls",
 		     "mpirun -x LD_PRELOAD=libpeerpin-fi.so.1 COMMAND    # start the program again");
@@ -123,20 +128,22 @@ static void check_fabric_gpu(const struct process *p, struct report *r)
 	if (p->maps[MAP_CUDART])
 		ok(p, r, "FI_HMEM_CUDA memory: a libfabric that was built with CUDA compares CUDA's buffer ids at each hit; any "
 		   "other refuses this memory");
-	else if (p->threads[THREAD_FI])
+	else if (p->threads[THREAD_FI] && !p->maps[MAP_FI_MODULE])
 		ok(p, r, "libfabric has no CUDA here, so it refuses FI_HMEM_CUDA memory. libpeerpin-fi monitors GPU memory that is "
 		   "registered as host memory");
 	else
 		warn(p, r, "libfabric has no CUDA here, so it refuses FI_HMEM_CUDA memory. libfabric's monitor does "
-		     "not see frees of GPU memory that is registered as host memory", ADVISE_FI);
+		     "not see frees of GPU memory that is registered as host memory",
+		     p->maps[MAP_FI_MODULE] ? ADVISE_NO_CACHE : ADVISE_FI);
 }
 
+/* libpeerpin-fi is not the monitor of a provider module's cache. */
 static void check_fabric(const struct process *p, struct report *r)
 {
 	bool has_cache = check_fabric_cache(p, r);
 
 	r->check = &checks[FABRIC_MONITOR];
-	if (p->maps[MAP_PEERPIN_FI])
+	if (p->maps[MAP_PEERPIN_FI] && !(has_cache && p->maps[MAP_FI_MODULE]))
 		judge_ours(p, r, has_cache);
 	else if (has_cache && *p->variables[VARIABLE_MONITOR])
 		judge_selected(p, r);
