@@ -76,7 +76,7 @@ typedef enum gdr_pin_flags {
 
 /**
  * gdr_pin_buffer - pin GPU memory of this process
- * @addr: first byte, any alignment; gdr_map() needs a multiple of the system's page size
+ * @addr: first byte, any alignment; gdr_map() begins at its page of the system
  * @size: bytes, not 0
  * @p2p_token, @va_space: CU_POINTER_ATTRIBUTE_P2P_TOKENS of @addr, or both 0. Checked only if
  *	the caller has CAP_SYS_PTRACE, else ignored
