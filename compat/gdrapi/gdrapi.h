@@ -12,7 +12,9 @@
  * descriptor and unpins nothing.
  *
  * Any thread may call any function, and several threads may use one handle at the same time.
- * gdr_close() must be the last call on its handle.
+ * Exceptions: gdr_close() must be the last call on its handle; and a copy must have returned before
+ * gdr_unmap(), gdr_unpin_buffer() or gdr_close() removes its mapping. Otherwise the copy accesses
+ * memory that is not mapped.
  *
  * Environment:
  *	GDRCOPY_ENABLE_LOGGING		if set, each failure is printed on stderr with
@@ -184,7 +186,8 @@ int gdr_unmap(gdr_t g, gdr_mh_t handle, void *va, size_t size);
  * @map_d_ptr: destination in the mapping, any alignment
  * @h_ptr: source in host memory, any alignment
  *
- * When the call returns, the data has left the CPU. EINVAL: @handle is not mapped.
+ * When the call returns, the data has left the CPU. The mapping must stay until then. EINVAL: @handle
+ * is not mapped.
  */
 int gdr_copy_to_mapping(gdr_mh_t handle, void *map_d_ptr, const void *h_ptr, size_t size);
 
@@ -193,8 +196,8 @@ int gdr_copy_to_mapping(gdr_mh_t handle, void *map_d_ptr, const void *h_ptr, siz
  * @h_ptr: destination in host memory, any alignment
  * @map_d_ptr: source in the mapping, any alignment
  *
- * Unless the mapping is cached, reads all aligned blocks of 16 bytes that hold the range.
- * EINVAL: @handle is not mapped.
+ * Unless the mapping is cached, reads all aligned blocks of 16 bytes that hold the range. The mapping
+ * must stay until the call returns. EINVAL: @handle is not mapped.
  */
 int gdr_copy_from_mapping(gdr_mh_t handle, void *h_ptr, const void *map_d_ptr, size_t size);
 
