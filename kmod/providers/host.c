@@ -236,20 +236,25 @@ static bool host_loses_writes(const struct vm_area_struct *vma)
 /*
  * The kernel writes a page of a file to the disk and marks the page clean. It does not see later writes by
  * a device, and may drop the page. Since 6.5 the kernel refuses such pins.
+ *
+ * A hole is refused too: another thread could map a file there before its page is pinned, and the MMU notifier
+ * is not called for a hole. A mapping that replaces another one calls it, so host_commit() fails.
  */
 static bool host_may_pin_files(unsigned long addr, unsigned long end)
 {
 	struct vm_area_struct *vma;
-	bool may = true;
 
 	if (READ_ONCE(pin_shared_files))
 		return true;
 	mmap_read_lock(current->mm);
-	for (vma = find_vma(current->mm, addr); vma && vma->vm_start < end && may;
-	     vma = find_vma(current->mm, vma->vm_end))
-		may = !host_loses_writes(vma);
+	while (addr < end) {
+		vma = vma_lookup(current->mm, addr);
+		if (!vma || host_loses_writes(vma))
+			break;
+		addr = vma->vm_end;
+	}
 	mmap_read_unlock(current->mm);
-	return may;
+	return addr >= end;
 }
 #else
 static bool host_may_pin_files(unsigned long addr, unsigned long end)

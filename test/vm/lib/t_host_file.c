@@ -4,8 +4,11 @@
  * them clean, although a device may still write to the pages.
  */
 #include <linux/fs.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include "test/vm/core/pin.h"
 #include "test/vm/harness/module.h"
@@ -75,6 +78,55 @@ CASE(pin_is_refused_unless_asked_for)
 	int err = pin_at(fd, (uintptr_t)mapped, N, &p);
 
 	EXPECT(err == -EINVAL && p.out_reason == PEERPIN_REASON_NOT_MAPPED, "%d, reason %u", err, p.out_reason);
+}
+
+static char *missing;	/* a page that userfaultfd must fill; then a hole */
+static int uffd;
+
+static bool make_hole(void)
+{
+	struct uffdio_register range = { .range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_api api = { .api = UFFD_API };
+
+	missing = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range.start = (uintptr_t)missing;
+	return missing != MAP_FAILED && !munmap(missing + PAGE, PAGE) && !ioctl(uffd, UFFDIO_API, &api) &&
+	       !ioctl(uffd, UFFDIO_REGISTER, &range);
+}
+
+/* While the pin waits for the missing page, maps the disk into the hole. Then fills the page. */
+static void *fill_hole(__attribute__((unused)) void *arg)
+{
+	static char data[PAGE];
+	struct uffdio_copy copy = { .dst = (uintptr_t)missing, .src = (uintptr_t)data, .len = PAGE };
+	struct uffd_msg message;
+
+	if (read(uffd, &message, sizeof(message)) != sizeof(message) || message.event != UFFD_EVENT_PAGEFAULT)
+		return "no fault";
+	if (mmap(missing + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, disk, 0) == MAP_FAILED)
+		return "mmap";
+	return ioctl(uffd, UFFDIO_COPY, &copy) ? "copy" : NULL;
+}
+
+/* The pin ends before or after the disk is mapped, so the thread may wait for ever. */
+CASE(file_mapped_during_pin_is_refused)
+{
+	struct peerpin_pin p;
+	pthread_t thread;
+	void *wrong;
+	int err;
+
+	uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (uffd < 0)
+		SKIP("this kernel has no userfaultfd");
+	EXPECT(make_hole() && !pthread_create(&thread, NULL, fill_hole, NULL), "userfaultfd: %s", strerror(errno));
+	err = pin_at(fd, (uintptr_t)missing, 2 * PAGE, &p);
+	pthread_cancel(thread);
+	pthread_join(thread, &wrong);
+	EXPECT(!wrong || wrong == PTHREAD_CANCELED, "%s", (char *)wrong);
+	EXPECT(err == -EINVAL && p.out_reason == PEERPIN_REASON_NOT_MAPPED, "%d, reason %u", err, p.out_reason);
+	munmap(missing, 2 * PAGE);
+	close(uffd);
 }
 
 /* The CPU has not written since the pages were cleaned. So the unpin must mark the pages dirty. */
