@@ -5,11 +5,14 @@
  * invalidate_range_end(): otherwise its owner could register the old page just before the kernel
  * replaces it, and no notifier would follow. doc/lifetimes.md has the argument.
  */
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/mmu_notifier.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include <linux/wait_bit.h>
 #include "../region/account.h"
 #include "../region/counts.h"
 #include "../region/epoch.h"
@@ -178,6 +181,9 @@ static void space_release(struct mmu_notifier *n, struct mm_struct *mm)
 	spin_unlock(&s->changed.lock);
 }
 
+/* Number of spaces that are not freed */
+static atomic_t spaces = ATOMIC_INIT(0);
+
 static struct mmu_notifier *space_alloc(struct mm_struct *mm)
 {
 	struct pp_space *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
@@ -186,12 +192,15 @@ static struct mmu_notifier *space_alloc(struct mm_struct *mm)
 		return ERR_PTR(-ENOMEM);
 	init_waitqueue_head(&s->changed);
 	s->watches = RB_ROOT_CACHED;
+	atomic_inc(&spaces);
 	return &s->notifier;
 }
 
 static void space_free(struct mmu_notifier *n)
 {
 	kfree(space_of(n));
+	if (atomic_dec_and_test(&spaces))
+		wake_up_var(&spaces);
 }
 
 static const struct mmu_notifier_ops space_ops = {
@@ -246,7 +255,13 @@ void pp_space_unwatch(struct pp_space *s, struct pp_watch *w)
 	spin_unlock(&s->changed.lock);
 }
 
+/*
+ * mmu_notifier_synchronize() waits for a grace period of SRCU, but not for the callbacks of other processors, which
+ * call space_free(). So wait for the last space. Its callback may not have returned from space_free() yet. Callbacks
+ * run with softirqs off, and synchronize_rcu() waits for such code.
+ */
 void pp_space_exit(void)
 {
-	mmu_notifier_synchronize();
+	wait_var_event(&spaces, !atomic_read(&spaces));
+	synchronize_rcu();
 }
