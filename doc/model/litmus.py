@@ -63,7 +63,7 @@ NAMES = {"memory_order_relaxed": "rlx", "memory_order_acquire": "acq", "memory_o
          "smp_store_release(": "rel", "smp_load_acquire(": "acq", "READ_ONCE(": "rlx", "WRITE_ONCE(": "rlx",
          "refcount_dec_and_test(": "rel", "refcount_read(": "rlx", "rcu_assign_pointer(": "rel",
          "rcu_dereference(": "dep", "list_add_rcu(": "rel", "list_del_rcu(": "rlx", "list_for_each_entry_rcu(": "dep",
-         "RCU_INIT_POINTER(": "rlx"}
+         "RCU_INIT_POINTER(": "rlx", "atomic_read_acquire(": "acq"}
 # a compare-and-swap that fails is a load
 LOAD_HALF = {"relaxed": "relaxed", "release": "relaxed", "acquire": "acquire", "acq_rel": "acquire",
              "seq_cst": "seq_cst"}

@@ -220,8 +220,9 @@ enum peerpin_reason {
  * EBADF	@fd is not a dma-buf
  * ENOMEM	no BAR1 space, RLIMIT_MEMLOCK exceeded, or no kernel memory
  * EDQUOT	too many regions, or over max_process_bytes or max_total_bytes
- * ESTALE	freed, or a huge page split, while being pinned: call again once. The core itself
- *		tries a few times while host memory changes
+ * ESTALE	freed, or a huge page split, while being pinned; PERSISTENT also: a PCI driver was
+ *		unbound meanwhile. Call again once. The core itself tries a few times while host
+ *		memory changes
  * EINTR	a signal arrived: call again. Only a fatal signal ends the wait for a page that a FUSE
  *		server does not fill
  * others	from the provider (EIO, EHWPOISON...)

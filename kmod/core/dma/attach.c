@@ -12,6 +12,7 @@
 #include "late.h"
 #include "peer.h"
 #include "../region/region.h"
+#include "../region/unplug.h"
 #include "../node/trace.h"
 
 /*
@@ -88,15 +89,19 @@ static struct peerpin_attach *attach_find(struct peerpin_region *r,
 
 /*
  * List @a and return @a. If another thread has listed an attachment for the peer before, return
- * that attachment. If the region has ended or the peer is being unregistered, return an error.
+ * that attachment. If the region has ended, the peer is being unregistered, or the unplug of a device
+ * may have missed the mapping, return an error.
+ * @unplugs: for a mapping of the provider: pp_unplug_count() before map()
  */
-static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
+static struct peerpin_attach *attach_publish(struct peerpin_attach *a, unsigned int unplugs)
 {
 	struct peerpin_region *r = a->region;
 	struct peerpin_attach *found;
 
 	spin_lock_irq(&r->lock);
 	found = attach_find_locked(r, a->peer);
+	if (!found && a->provided && pp_unplug_missed(r, unplugs))
+		found = ERR_PTR(-ESTALE);
 	spin_lock(&a->peer->lock);
 	if (!found && a->peer->dying)
 		found = ERR_PTR(-ENODEV);
@@ -169,7 +174,7 @@ static struct peerpin_attach *attach_map(struct peerpin_attach *a)
 	ret = pp_map_make(&a->map, &r->extents);
 	if (ret)
 		return ERR_PTR(ret);
-	winner = attach_publish(a);
+	winner = attach_publish(a, 0);
 	if (winner != a)
 		pp_map_undo(&a->map, &r->extents);
 	return winner;
@@ -198,16 +203,19 @@ out_region:
 /*
  * The provider's map() may wait for a lock whose holder waits for the revocation of this
  * region. So the caller is not a user of the region here. A revocation at this time finds
- * no listed attachment; attach_publish() then finds that the region has ended.
+ * no listed attachment; attach_publish() then finds that the region has ended. The unplug of
+ * a device does not end the region then; attach_publish() finds that there was one.
  */
 static struct peerpin_attach *attach_map_provided(struct peerpin_attach *a)
 {
 	struct peerpin_region *r = a->region;
 	struct peerpin_attach *winner;
 	struct sg_table *sgt;
+	unsigned int unplugs;
 	void *provided;
 	int ret;
 
+	unplugs = pp_unplug_count();
 	provided = r->provider->map(r->priv, a->peer->dev, &sgt);
 	if (IS_ERR(provided))
 		return ERR_CAST(provided);
@@ -215,7 +223,7 @@ static struct peerpin_attach *attach_map_provided(struct peerpin_attach *a)
 	ret = pp_map_adopt(&a->map, a->peer->dev, sgt, r->addr, r->length);
 	if (ret == -EIO && !pp_region_is_live(r))	/* revoked memory has no bus address */
 		ret = -ESTALE;
-	winner = ret ? ERR_PTR(ret) : attach_publish(a);
+	winner = ret ? ERR_PTR(ret) : attach_publish(a, unplugs);
 	if (winner != a)
 		r->provider->unmap(provided);
 	return winner;

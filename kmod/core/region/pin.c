@@ -9,6 +9,7 @@
 #include "epoch.h"
 #include "pin.h"
 #include "region.h"
+#include "unplug.h"
 #include "../node/trace.h"
 
 int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd)
@@ -94,17 +95,17 @@ static int pin_look_locked(struct peerpin_region *r)
 }
 
 /*
- * Fails if the pages were revoked during or after pin(). look() runs under the lock, so that
- * no revocation releases the pages meanwhile.
+ * Fails if the pages were revoked during or after pin(), or if the unplug of a device may have missed
+ * them. look() runs under the lock, so that no revocation releases the pages meanwhile.
  */
-static int pin_open(struct peerpin_region *r)
+static int pin_open(struct peerpin_region *r, unsigned int unplugs)
 {
 	int ret = -ESTALE;
 
 	spin_lock_irq(&r->lock);
 	if (r->state == PP_PINNING) {
 		/* look() before LIVE, because users of a live region read the page table */
-		ret = pin_look_locked(r);
+		ret = pp_unplug_missed(r, unplugs) ? -ESTALE : pin_look_locked(r);
 		pp_region_move_locked(r, PP_LIVE);
 		if (ret)
 			pp_region_end_locked(r, PP_CLOSED);
@@ -122,6 +123,7 @@ static struct peerpin_region *pin_by(const struct pp_provider *provider,
 				     struct pp_why *why)
 {
 	struct peerpin_region *r = pin_new(provider, want, account, epoch);
+	unsigned int unplugs = pp_unplug_count();
 	int ret;
 
 	*why = (struct pp_why){};
@@ -132,7 +134,7 @@ static struct peerpin_region *pin_by(const struct pp_provider *provider,
 	ret = pin_pages(r, want, why);
 	if (ret)
 		goto err_forget;
-	ret = pin_open(r);
+	ret = pin_open(r, unplugs);
 	if (ret) {
 		why->reason = ret == -ESTALE ? PEERPIN_REASON_REVOKED : PEERPIN_REASON_VENDOR_ERROR;
 		pp_region_close(r);

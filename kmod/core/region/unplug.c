@@ -3,9 +3,13 @@
  * The PCI bus calls the notifier twice. Each call revokes all regions in a BAR of the device:
  *	- before a driver is unbound, while the driver still works and the memory exists;
  *	- after the driver was unbound: regions that were pinned in between.
- * Two kinds of memory are not found: memory behind no BAR (of integrated and coherent GPUs), and
+ * A region that is being pinned, and a mapping that a provider is making, are not found, because
+ * their addresses are not known yet. So each call raises @unplugs first, and the thread that pins or
+ * maps fails if @unplugs has changed (pp_unplug_count()).
+ * Two kinds of memory are never found: memory behind no BAR (of integrated and coherent GPUs), and
  * a dma-buf that no device has mapped. The next map of such a dma-buf asks its exporter.
  */
+#include <linux/atomic.h>
 #include <linux/notifier.h>
 #include <linux/pci.h>
 #include "../dma/attach.h"
@@ -13,6 +17,25 @@
 #include "region.h"
 #include "revoke.h"
 #include "unplug.h"
+
+static atomic_t unplugs = ATOMIC_INIT(0);
+
+unsigned int pp_unplug_count(void)
+{
+	return atomic_read_acquire(&unplugs);
+}
+
+/* Memory that the core must revoke, because no callback does: persistent pins, and mappings of providers */
+static bool unplug_revokes(const struct pp_provider *provider)
+{
+	return provider->map || (provider->lasting && !provider->page_backed && provider->extents);
+}
+
+bool pp_unplug_missed(const struct peerpin_region *r, unsigned int count)
+{
+	lockdep_assert_held(&r->lock);
+	return unplug_revokes(r->provider) && pp_unplug_count() != count;
+}
 
 /*
  * The address of a closed region that is still pinned for DMA or an importer, else 0. DMA and
@@ -45,12 +68,9 @@ static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 /* The physical address of memory that the core must revoke; 0: not known, or not to be revoked */
 static phys_addr_t unplug_phys(struct peerpin_region *r)
 {
-	const struct pp_provider *provider = r->provider;
-
-	if (provider->map)
-		return pp_attach_phys(r);
-	return provider->lasting && !provider->page_backed && provider->extents ?
-	       unplug_first_extent(r) : 0;
+	if (!unplug_revokes(r->provider))
+		return 0;
+	return r->provider->map ? pp_attach_phys(r) : unplug_first_extent(r);
 }
 
 static bool unplug_holds(struct pci_dev *pdev, phys_addr_t phys)
@@ -82,6 +102,7 @@ static void unplug_all(struct pci_dev *pdev)
 {
 	LIST_HEAD(going);
 
+	atomic_inc_return(&unplugs);	/* fully ordered: pairs with pp_unplug_count() */
 	unplug_find(pdev, &going);
 	if (!pp_region_withdraw_all(&going))
 		pci_warn(pdev, "peerpin: goes while a device still has a mapping of its memory; unregister that memory with the device's driver\n");

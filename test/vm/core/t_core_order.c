@@ -4,10 +4,17 @@
  * another thread. If the core calls the provider out of order, the provider WARNs, and the VM
  * stops.
  */
+#include <pthread.h>
+
 #include "core.h"
 #include "test/kmod/order_provider.h"
+#include "test/vm/harness/hotplug.h"
+#include "test/vm/harness/stall.h"
 
-enum { DEVICE = 0 };
+enum {
+	DEVICE = 0,
+	PIN_MS = 2000,	/* more than an unbinding takes */
+};
 
 /* Use of a region before the region ends */
 enum use { UNUSED, ATTACHED, IN_FLIGHT, USES };
@@ -189,6 +196,32 @@ CASE(revoke_during_cleanup)
 CASE(revoke_after_all_steps)
 {
 	REVOKED(ORDER_AFTER_ALL);
+}
+
+static void *pin_persistent(void *fd)
+{
+	return (void *)(long)core_pin_by(*(int *)fd, ORDER_ADDR(ORDER_NEVER, 0, 0), PAGE, PEERPIN_PROVIDER_TEGRA,
+					 PEERPIN_PIN_PERSISTENT);
+}
+
+/* The core does not know yet whether the memory lies in the device. */
+CASE(unbind_during_persistent_pin_is_ESTALE)
+{
+	struct hotplug chip = hotplug_of_node("lsi0");
+	int fd = core_open(), i, err;
+	pthread_t thread;
+	void *ret;
+
+	EXPECT(!stall("order_pin_lasting", PIN_MS) && !pthread_create(&thread, NULL, pin_persistent, &fd), "%d", errno);
+	for (i = 0; i < PIN_MS && !stall_count(); i++)
+		usleep(1000);
+	err = hotplug_unbind("peerpin_lsi", &chip) ?: hotplug_bind("peerpin_lsi", &chip);
+	pthread_join(thread, &ret);
+	close(fd);
+	EXPECT(!stall_end() && !err, "unbind or bind: %d", err);
+	EXPECT((long)ret == -ESTALE, "pin: %ld", (long)ret);
+	core_expect_clean(__LINE__);
+	EXPECT(all_are_freed(), "%u pins, %u frees", counted("pins"), counted("frees"));
 }
 
 CASE(region_keeps_the_provider_module)

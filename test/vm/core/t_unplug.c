@@ -2,8 +2,11 @@
 /* Hot-unplug of a GPU or a peer in use, by driver unbind or by device removal. Then the device returns. */
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 
+#include "test/kmod/raw_dmabuf.h"
 #include "test/vm/harness/hotplug.h"
+#include "test/vm/harness/module.h"
 #include "view.h"
 #include "test/vm/harness/vmtest.h"
 
@@ -537,10 +540,10 @@ static int export_of_gpu(void)
 }
 
 /* Pin @dmabuf as a region. */
-static int pin_dmabuf(struct peerpin_pin *pin)
+static int pin_dmabuf(struct peerpin_pin *pin, uint64_t length)
 {
 	*pin = (struct peerpin_pin){
-		.size = sizeof(*pin), .length = SIZE, .provider = PEERPIN_PROVIDER_DMABUF, .fd = dmabuf,
+		.size = sizeof(*pin), .length = length, .provider = PEERPIN_PROVIDER_DMABUF, .fd = dmabuf,
 	};
 	return ioctl(fd, PEERPIN_IOC_PIN, pin) ? -errno : 0;
 }
@@ -554,7 +557,8 @@ static int copy_from(const struct peerpin_pin *pin)
 {
 	int lsi = peer_open(&the_peer), err;
 
-	err = lsi_copy(lsi, (struct end){ fd, host_pin.out_region, 0 }, (struct end){ fd, pin->out_region, 0 }, SIZE);
+	err = lsi_copy(lsi, (struct end){ fd, host_pin.out_region, 0 }, (struct end){ fd, pin->out_region, 0 },
+		       pin->length);
 	close(lsi);
 	return err;
 }
@@ -568,7 +572,7 @@ static void gpu_while_its_dmabuf_is_mapped(void)
 
 	BEGIN(0);
 	dmabuf = export_of_gpu();
-	EXPECT(dmabuf >= 0 && !pin_dmabuf(&pin) && !copy_from(&pin), "export");
+	EXPECT(dmabuf >= 0 && !pin_dmabuf(&pin, SIZE) && !copy_from(&pin), "export");
 	start = now_ns();
 	EXPECT(!way->go(), "%s", way->name);
 	EXPECT_IN_TIME(start);
@@ -594,6 +598,78 @@ CASE(gpu_unplug_ends_dynamic_dmabuf_mappings)
 	EXPECT(set_dynamic("0"), "dmabuf_dynamic");
 }
 
+/* The exporter lists an address in a BAR of the GPU, and notifies no importer. */
+static int exporter_load(void)
+{
+	char path[64], parameter[32];
+	unsigned long bar = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource", the_gpu.address);
+	f = fopen(path, "re");
+	while (f && !bar && fscanf(f, "%lx %*x %*x", &bar) == 1)
+		;
+	if (f)
+		fclose(f);
+	snprintf(parameter, sizeof(parameter), "bus=%lu", bar);
+	return bar ? module_load("test/raw_dmabuf.ko", parameter) : -ENODEV;
+}
+
+static struct peerpin_pin raw_pin;
+static volatile pid_t copier_tid;
+
+static void *copy_from_exporter(__attribute__((unused)) void *arg)
+{
+	copier_tid = syscall(SYS_gettid);
+	return (void *)(long)copy_from(&raw_pin);
+}
+
+/* True if the copying thread waits for the exporter's fence. Then the exporter has mapped. */
+static bool copier_waits(void)
+{
+	char path[64], function[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/wchan", copier_tid);
+	f = fopen(path, "re");
+	if (f && !fgets(function, sizeof(function), f))
+		*function = '\0';
+	if (f)
+		fclose(f);
+	return strstr(function, "dma_fence");
+}
+
+static void gpu_while_its_dmabuf_is_being_mapped(void)
+{
+	pthread_t thread;
+	int node, ms;
+	void *err;
+
+	BEGIN(0);
+	EXPECT(!exporter_load(), "raw_dmabuf: %d", errno);
+	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
+	dmabuf = ioctl(node, RAW_DMABUF_NEW);
+	EXPECT(dmabuf >= 0 && !pin_dmabuf(&raw_pin, PAGE) && !ioctl(node, RAW_DMABUF_MOVE, dmabuf), "pin: %d", errno);
+	copier_tid = 0;
+	EXPECT(!pthread_create(&thread, NULL, copy_from_exporter, NULL), "thread");
+	for (ms = 0; ms < 5000 && !copier_waits(); ms++)
+		usleep(1000);
+	EXPECT(copier_waits() && !way->go(), "%s", way->name);
+	EXPECT(!ioctl(node, RAW_DMABUF_MOVED), "moved");
+	pthread_join(thread, &err);
+	EXPECT((long)err == -ESTALE && !attached_to(&raw_pin), "%s: copy: %ld", way->name, (long)err);
+	EXPECT(!unpin(fd, raw_pin.out_region) && !close(node) && !close(dmabuf), "unpin");
+	dmabuf = -1;
+	EXPECT(!module_remove("raw_dmabuf"), "remove: %d", errno);
+	EXPECT(!way->come(), "%s: return", way->name);
+	end_and_use_again();
+}
+
+CASE(gpu_unplug_during_dmabuf_map)
+{
+	each_way(gpu_ways, gpu_while_its_dmabuf_is_being_mapped);
+}
+
 /* Export a region as a dma-buf, and pin the dma-buf. */
 static void while_exported(unsigned int flags)
 {
@@ -606,7 +682,7 @@ static void while_exported(unsigned int flags)
 	out = (struct peerpin_export){ .size = sizeof(out), .region = gpu_pin.out_region, .length = SIZE };
 	EXPECT(!ioctl(fd, PEERPIN_IOC_EXPORT, &out), "export: %d", errno);
 	dmabuf = out.out_fd;
-	EXPECT(!pin_dmabuf(&pin) && !copy_from(&pin), "pin of the dma-buf");
+	EXPECT(!pin_dmabuf(&pin, SIZE) && !copy_from(&pin), "pin of the dma-buf");
 	start = now_ns();
 	EXPECT(!way->go(), "%s", way->name);
 	EXPECT_IN_TIME(start);
@@ -716,7 +792,7 @@ static void peer_with_a_dmabuf(void)
 
 	BEGIN(0);
 	dmabuf = export_of_gpu();
-	EXPECT(dmabuf >= 0 && !pin_dmabuf(&pin) && !copy_from(&pin) && attached_to(&pin) == 1, "export");
+	EXPECT(dmabuf >= 0 && !pin_dmabuf(&pin, SIZE) && !copy_from(&pin) && attached_to(&pin) == 1, "export");
 	EXPECT(!way->go(), "%s", way->name);
 	EXPECT(state_of(&pin) == PEERPIN_STATE_LIVE && !attached_to(&pin), "%s: state %u, %u attached", way->name,
 	       state_of(&pin), attached_to(&pin));
