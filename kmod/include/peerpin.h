@@ -32,6 +32,9 @@
  *	          that ends only after this call. Otherwise the call can deadlock: the call waits
  *	          for a lock of the GPU driver or exporter, whose holder waits for stop() or DMA.
  *	          So pin and attach all memory of a transfer before the first begin.
+ *	          At a pin or unpin the caller holds neither mmap_lock nor a lock that an MMU
+ *	          notifier of the pinning process takes: for host memory the call waits for all
+ *	          MMU notifiers that run in that process.
  *
  * "Guide N" below: NVIDIA GPUDirect RDMA guide, section N ("Developing a Linux Kernel Module
  * using GPUDirect RDMA", release 12.9).

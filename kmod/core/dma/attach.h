@@ -58,7 +58,10 @@ struct peerpin_attach {
 	struct rcu_head rcu;
 };
 
-/* call the driver's stop(), if DMA is in flight and stop() was not called before */
+/*
+ * Call the driver's stop(), if DMA is in flight and stop() was not called before. Process context, no lock of
+ * peerpin held, as pp_attach_drop() and pp_attach_is_idle()
+ */
 void pp_attach_stop(struct peerpin_attach *a);
 
 /*
@@ -68,6 +71,7 @@ void pp_attach_stop(struct peerpin_attach *a);
  */
 void pp_attach_drop(struct peerpin_attach *a);
 
+/* is no DMA in flight? */
 bool pp_attach_is_idle(struct peerpin_attach *a);
 
 /* for end.c; process context, no lock held */

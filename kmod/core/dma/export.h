@@ -69,7 +69,10 @@ enum {
  * @offset: start of the part: bytes from the start of the region
  * @length: bytes of the part
  *
- * Context: process, no locks. Return: a dma-buf to be put, or ERR_PTR.
+ * Context: process, no locks. Return: a dma-buf to be put, or ERR_PTR: -EOPNOTSUPP a region of
+ * a dma-buf, or of a provider without extents; -EINVAL not whole pages of the region; -ESTALE the region has
+ * ended; -EDQUOT PP_SHARES_MAX is reached; -EIO the provider's pages do not cover the part; -ENOMEM; or an
+ * error of dma_buf_export().
  */
 struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
 

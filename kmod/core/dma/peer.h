@@ -62,7 +62,10 @@ struct peerpin_peer {
 
 void pp_peer_put(struct peerpin_peer *peer);
 
-/* become a user, so that @dev and the driver stay; -ENODEV: the peer is being unregistered */
+/*
+ * Become a user, so that @dev and the driver stay; -ENODEV: the peer is being unregistered. Any context. But
+ * pp_peer_leave() enables interrupts: process context.
+ */
 int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 

@@ -53,7 +53,10 @@ struct peerpin_region *pp_file_pin(struct pp_file *f,
 /* put @r into @regions: from here on any thread may find @r by its id, and unpin @r */
 void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r);
 
-/* end a region that is not in @regions (not yet, or taken out), and free its id */
+/*
+ * End a region that is not in @regions (not yet, or taken out), and free its id. This function and the next
+ * wait as pp_region_close(). Context: process, no locks, not even mmap_lock.
+ */
 void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r);
 
 /* end a region and free its id; -ENOENT: no such region */

@@ -32,7 +32,7 @@ void pp_watch_drop(struct pp_file *f, u32 id, struct pp_watch *w);
 /* end a published watch and free its id; -ENOENT: no such watch */
 int pp_watch_end(struct pp_file *f, u32 id);
 
-/* end all published watches */
+/* end all published watches; sleeps */
 void pp_watch_end_all(struct pp_file *f);
 
 /* the file's release: no watch is left */

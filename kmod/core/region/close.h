@@ -11,12 +11,14 @@ struct work_struct;
  *
  * Called once for each pp_region_pin(); drops the pin's reference. Waits at most
  * drain_timeout_ms for DMA in flight. Waits without a limit for stop() of drivers, page faults,
- * unmap() of the provider, and a running @stop_work or @work.
+ * unmap() of the provider, a running @stop_work or @work, and, if several processors have begun
+ * DMA, a grace period of RCU. For host memory also waits for page locks, and for all MMU notifiers
+ * that run in the process.
  * The region becomes an ORPHAN, and its pages stay pinned, in three cases:
  *	- DMA is still in flight; the pages stay until this DMA has ended
  *	- an importer's mapping is held; the pages stay until the importer unmaps
  *	- only the owner's process can unpin; the pages stay until the owner frees the memory
- * Context: process, no locks.
+ * Context: process, no locks, not even mmap_lock.
  */
 void pp_region_close(struct peerpin_region *r);
 
@@ -24,6 +26,9 @@ void pp_region_close(struct peerpin_region *r);
  * To close many regions within one drain_timeout_ms, first call pp_region_close_soon() for each: no DMA
  * begins any more, and drivers and importers are asked to stop. Then call pp_region_close_until(), which
  * is pp_region_close() with a deadline in jiffies.
+ * pp_region_close_soon() waits only for stop(), page faults and locks of an mm. Its caller has a reference
+ * of its own, because another thread may close the region meanwhile. Several threads may call it.
+ * Context of both: process, no locks, not even mmap_lock.
  */
 void pp_region_close_soon(struct peerpin_region *r);
 void pp_region_close_until(struct peerpin_region *r, unsigned long deadline);

@@ -108,7 +108,8 @@ struct pp_why {
  * back.
  *
  * @pin: pin the range. Process context of the owner; may call the GPU driver. On failure nothing
- *	may stay pinned. -EINVAL: not memory of this provider; the core asks the next provider.
+ *	may stay pinned. With AUTO the core asks the next provider after -EINVAL (not memory of this
+ *	provider) and after -EOPNOTSUPP (the GPU driver cannot make this pin).
  * @look: check the pinned pages (@length bytes, a known version of the page table), and set
  *	@caching: how the CPU may map the pages (enum peerpin_caching, NONE before the call). Runs
  *	under a spinlock with interrupts off: must not sleep. On failure the core unpins.
@@ -192,8 +193,9 @@ void pp_provider_unregister(const struct pp_provider *provider);
  * @map is undone by a work item after its DMA has ended. The cookie of a region that no longer
  * exists is ignored, so a late callback has no effect.
  * Context: process. Waits at most drain_timeout_ms for DMA in flight, and in addition for stop()
- * of drivers, page faults and locks of an mm. Must not be called from look(), which runs under
- * r->lock. Allocates nothing. Return: false if DMA is still in flight.
+ * of drivers, page faults, locks of an mm and, if several processors have begun DMA, a grace period
+ * of RCU. Must not be called from look(), which runs under r->lock. Allocates nothing. Return: false
+ * if DMA is still in flight.
  */
 bool pp_revoke(unsigned long cookie);
 

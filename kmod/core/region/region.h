@@ -81,7 +81,8 @@ enum pp_region_cause {
  *	attachments. Taken in interrupts. The only lock of peerpin taken inside @lock is a
  *	peer's lock
  * @users: number of threads that map, unmap, read the page table or @extents, serve a CPU fault,
- *	empty CPU mappings or run release(). A user must not wait for stop(), DMA or memory
+ *	empty CPU mappings or run release(). A user must not wait for stop(), DMA or memory;
+ *	release() of host memory waits for page locks
  * @inflight: number of DMA transfers begun and not ended; all DMA counted in the @many of an
  *	attachment is one
  * @gathering: number of attachments with an unknown sum of @many, because processors still count
@@ -166,7 +167,7 @@ void pp_region_put(struct peerpin_region *r);
 /* take a reference of a region found under RCU; false: the region is being freed, or has ended */
 bool pp_region_tryget(struct peerpin_region *r);
 
-/* for look-ups that a driver may make for each transfer: spread @ref if processors take turns */
+/* for look-ups that a driver may make for each transfer: spread @ref if processors take turns. Process context */
 void pp_region_note_lookup(struct peerpin_region *r);
 
 /**
@@ -180,7 +181,7 @@ void pp_region_leave(struct peerpin_region *r);
 
 bool pp_region_is_live(struct peerpin_region *r);
 
-/* is @count, a field of @r, 0? Takes the lock; a condition for waiting on @idle */
+/* is @count, a field of @r, 0? Takes the lock; a condition for waiting on @idle. Process context */
 bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count);
 
 /* the only way to change @state; under @lock */
@@ -192,6 +193,7 @@ static inline void pp_region_move_locked(struct peerpin_region *r, enum pp_regio
 
 /* Leave PINNING or LIVE, and make the epoch word even. False if @r has ended before. Under @lock */
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause);
+/* the same, takes the lock; process context */
 void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause);
 
 /* Count a mapping in @maps. This count never falls: 0 means never mapped. Under @lock */

@@ -24,8 +24,8 @@ enum {
 
 /**
  * struct pp_table - a table of regions, or of other objects, by number
- * @lock: protects the table and its entries; pp_table_put() and pp_table_glance() do not take
- *	@lock. Not taken in interrupts; no lock is taken inside @lock
+ * @lock: protects the table and its entries. pp_table_put() does not take @lock, nor does
+ *	pp_table_glance() for a live region. Not taken in interrupts; no lock is taken inside @lock
  * @chunks: arrays of entries, each twice as long as the array before, up to @limit;
  *	allocated when first needed and kept
  * @limit: maximum number of entries, at most PP_TABLE_MAX
