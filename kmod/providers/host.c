@@ -400,11 +400,8 @@ static void host_extents(void *priv, struct pp_extents *x)
 	struct host_pin *p = priv;
 	unsigned long i;
 
-	for (i = 0; i < p->count; i++) {
+	for (i = 0; i < p->count; i++)
 		pp_extents_add(x, page_to_phys(p->pages[i]), PAGE_SIZE);
-		if (i % HOST_CHUNK == 0)
-			cond_resched();
-	}
 }
 
 /* Once the notifier is removed, nothing revokes the region any more. */
