@@ -2,6 +2,8 @@
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "attach.h"
@@ -15,18 +17,39 @@
 #include "../region/unplug.h"
 #include "../node/trace.h"
 
+enum {
+	ENTRIES_FREED_AT_ONCE = 4096,	/* of a table, in 32 pages: so many may be freed in an interrupt */
+};
+
+static void attach_free(struct peerpin_attach *a)
+{
+	pp_map_free(&a->map);
+	pp_peer_put(a->peer);
+	pp_region_put(a->region);
+	kfree_rcu(a, rcu);
+}
+
+static void attach_free_work(struct work_struct *work)
+{
+	attach_free(container_of(work, struct peerpin_attach, work));
+}
+
 /*
- * Without references the attachment is unlisted, hence unmapped: only memory is left to
- * free. May run in an interrupt, at the end of overdue DMA.
+ * Without references the attachment is unlisted, hence unmapped: only memory is left to free. May run in
+ * an interrupt, for example at the end of overdue DMA, or in an RCU callback, if the references were spread.
+ * There a work item frees a large table, because to free a million entries takes milliseconds. @work is no
+ * longer queued: attach_work() drops its reference last. The reference to the region keeps the module.
  */
 static void attach_release(struct pp_ref *ref)
 {
 	struct peerpin_attach *a = container_of(ref, struct peerpin_attach, ref);
 
-	pp_map_free(&a->map);
-	pp_peer_put(a->peer);
-	pp_region_put(a->region);
-	kfree_rcu(a, rcu);
+	if (a->map.sgt.orig_nents <= ENTRIES_FREED_AT_ONCE || !(in_interrupt() || irqs_disabled())) {
+		attach_free(a);
+		return;
+	}
+	INIT_WORK(&a->work, attach_free_work);
+	queue_work(pp_wq, &a->work);
 }
 
 void peerpin_attach_put(struct peerpin_attach *a)

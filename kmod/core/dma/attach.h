@@ -37,7 +37,7 @@ struct seq_file;
  * @map: bus addresses of the whole region
  * @provided: the provider's mapping, if only the provider can map the memory
  * @work: work item that undoes @provided: the provider's unmap() may take locks that the
- *	thread that drops the attachment holds
+ *	thread that drops the attachment holds. Without references: frees a large @map
  * @rcu: frees the structure, which look-ups may still read
  */
 struct peerpin_attach {

@@ -70,7 +70,7 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
 int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 		 u64 offset, u64 length);
 
-/* free the tables of a map that is undone, adopted, not made or all zero; any context */
+/* free the tables of a map that is undone, adopted, not made or all zero; any context, but a large table takes long */
 void pp_map_free(struct pp_map *map);
 
 /* copy a range of a @bounced map to and from its bounce buffers */

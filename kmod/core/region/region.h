@@ -221,7 +221,8 @@ static inline unsigned long pp_time_left(unsigned long deadline)
  * can occupy a queue. Therefore items that wait longer have a queue of their own:
  *
  *	queue		waits for		does
- *	pp_wq		DMA, importers' fences	ends regions (@work)
+ *	pp_wq		DMA, importers' fences	ends regions (@work); frees large tables of
+ *						attachments
  *	pp_stop_wq	stop() of drivers	asks drivers to stop, empties CPU mappings
  *						(@stop_work); ends provider-mapped regions after
  *						their last DMA (@work), while an exporter may

@@ -5,6 +5,7 @@
  */
 #include "core.h"
 
+#define TRACING "/sys/kernel/tracing/"
 #define GIB (1ull << 30)
 #define TIB (1ull << 40)
 #define NOWHERE (1ull << 50)	/* test/kmod/null_provider.c */
@@ -125,6 +126,47 @@ CASE(many_extents)
 	expect_all_bus(bus_in_pieces);
 	CHECK_CASE();
 	unpin_tebibyte(&pin);
+}
+
+/* Counts the traced calls of pp_map_free(): all, and those in a hard interrupt. */
+static unsigned int tables_freed(unsigned int *in_irq)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	char line[256], flags[8];
+	unsigned int n = 0;
+
+	*in_irq = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (*line == '#' || sscanf(line, "%*[^]]] %7s", flags) != 1)
+			continue;
+		n++;
+		*in_irq += strpbrk(flags, "hH") != NULL;
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+CASE(interrupt_frees_no_large_table)
+{
+	unsigned int freed, in_irq, i;
+	struct peerpin_pin pin;
+	char parameter[32];
+
+	snprintf(parameter, sizeof(parameter), "piece=%lu", piece);
+	pin_tebibyte(parameter, &pin);
+	CHECK_CASE();
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	EXPECT(!system("cd " TRACING " && echo p:table/freed peerpin:pp_map_free > kprobe_events && echo > trace && "
+		       "echo 1 > events/table/freed/enable"), "probe");
+	EXPECT(!core_do_in_irq(core, CORE_CHECK_DETACH, DEVICE) && !core_do(core, CORE_CHECK_PUT, DEVICE), "detach");
+	for (i = 0; i < 100 && module_remove("null_provider"); i++)
+		usleep(20000);
+	freed = tables_freed(&in_irq);
+	EXPECT(!system("cd " TRACING " && echo 0 > events/table/freed/enable && echo > kprobe_events"), "probe");
+	EXPECT(i < 100, "null_provider: %s", strerror(errno));
+	EXPECT(freed && !in_irq, "%u tables freed, %u in an interrupt", freed, in_irq);
+	EXPECT_CLEAN();
 }
 
 /* The whole region as one DMA, as a device's page table would list it */
