@@ -78,7 +78,7 @@ typedef enum gdr_pin_flags {
 
 /**
  * gdr_pin_buffer - pin GPU memory of this process
- * @addr: first byte, any alignment; gdr_map() begins at its page of the system
+ * @addr: first byte, any alignment; gdr_map() maps from the start of the 4 KiB page that contains @addr
  * @size: bytes, not 0
  * @p2p_token, @va_space: CU_POINTER_ATTRIBUTE_P2P_TOKENS of @addr, or both 0. Checked only if
  *	the caller has CAP_SYS_PTRACE, else ignored
@@ -186,8 +186,8 @@ int gdr_unmap(gdr_t g, gdr_mh_t handle, void *va, size_t size);
  * @map_d_ptr: destination in the mapping, any alignment
  * @h_ptr: source in host memory, any alignment
  *
- * When the call returns, the data has left the CPU. The mapping must stay until then. EINVAL: @handle
- * is not mapped.
+ * When the call returns, the data has left the CPU. Do not unmap or unpin the handle before the call
+ * returns. EINVAL: @handle is not mapped.
  */
 int gdr_copy_to_mapping(gdr_mh_t handle, void *map_d_ptr, const void *h_ptr, size_t size);
 
@@ -196,8 +196,8 @@ int gdr_copy_to_mapping(gdr_mh_t handle, void *map_d_ptr, const void *h_ptr, siz
  * @h_ptr: destination in host memory, any alignment
  * @map_d_ptr: source in the mapping, any alignment
  *
- * Unless the mapping is cached, reads all aligned blocks of 16 bytes that hold the range. The mapping
- * must stay until the call returns. EINVAL: @handle is not mapped.
+ * Unless the mapping is cached, reads all aligned blocks of 16 bytes that hold the range. Do not
+ * unmap or unpin the handle before the call returns. EINVAL: @handle is not mapped.
  */
 int gdr_copy_from_mapping(gdr_mh_t handle, void *h_ptr, const void *map_d_ptr, size_t size);
 

@@ -185,8 +185,9 @@ u64 peerpin_region_start(const struct peerpin_region *region);
  * Context: blocking. For a dma-buf the call waits for the exporter's lock, and for the
  * exporter's fences until a signal arrives: hold no lock that other users need.
  * Return: a reference for peerpin_attach_put(), or ERR_PTR: -ESTALE the region was revoked or
- * unpinned, or, for a dma-buf, a PCI driver was unbound meanwhile (call again once); -ENODEV the peer is being unregistered; -EIO the device cannot reach the memory (DMA
- * mask, IOMMU) and the kernel cannot bounce it, or the provider's pages do not cover the region;
+ * unpinned, or, for a dma-buf, a PCI driver was unbound meanwhile (call again once); -ENODEV the
+ * peer is being unregistered; -EIO the device cannot reach the memory (DMA mask, IOMMU) and the
+ * kernel cannot bounce it, or the provider's pages do not cover the region;
  * -ENOMEM no kernel memory; for a dma-buf also -EINTR a signal arrived, and errors of the
  * exporter. Guide 12.2 step 2, 13.3 (nvidia_p2p_dma_map_pages).
  */

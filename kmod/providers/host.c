@@ -238,7 +238,8 @@ static bool host_loses_writes(const struct vm_area_struct *vma)
  * a device, and may drop the page. Since 6.5 the kernel refuses such pins.
  *
  * A hole is refused too: another thread could map a file there before its page is pinned, and the MMU notifier
- * is not called for a hole. A mapping that replaces another one calls it, so host_commit() fails.
+ * is not called for a hole. If a new mapping replaces an old one, the kernel calls the notifier for the old one, and
+ * host_commit() fails.
  */
 static bool host_may_pin_files(unsigned long addr, unsigned long end)
 {

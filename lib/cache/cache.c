@@ -260,8 +260,8 @@ void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 }
 
 /*
- * @e has been put. Since then it may have been unpinned, and may be another registration now: whatever it is, it is
- * unpinned if it is GONE and unused, and evicted if it is idle while entries in use exceed the budget.
+ * @e has been put. Meanwhile another thread may have unpinned the entry and reused it for another registration. In either
+ * case: unpins a GONE entry without users; evicts an idle entry while entries in use exceed the budget.
  */
 static void tidy_entry(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {

@@ -189,7 +189,7 @@ extern PP_HIDDEN __thread unsigned int pp_cache_callbacks __attribute__((tls_mod
  */
 void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uint32_t by);
 
-/* After the put of a GONE entry, or a put while the budget is exceeded: unpin @e if it is unused. Does not wait for the lock. */
+/* After the put of @e, if it is GONE or the budget is exceeded: unpin @e if it is unused. Does not wait for the lock. */
 void pp_cache_tidy(struct pp_cache *c, struct pp_entry *e);
 
 /* Unpin all unused GONE entries, and trim. If another thread holds the lock, that thread does it when it unlocks. */

@@ -55,7 +55,7 @@ struct pp_line {
 
 _Static_assert(sizeof(struct pp_line) == 64, "a line is one cache line");
 
-/** struct pp_lines - hash table of 2^(64 - @tag_shift) lines; @mask: their number less 1; @shift: a unit has 2^@shift bytes */
+/** struct pp_lines - hash table of 2^(64 - @tag_shift) = @mask + 1 lines; @shift: a unit has 2^@shift bytes */
 struct pp_lines {
 	struct pp_line *at;
 	unsigned int tag_shift;

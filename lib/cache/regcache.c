@@ -354,16 +354,19 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 enum { SWEPT = 16 };	/* entries that a miss checks */
 
 /*
- * May the entry keep freed memory allocated? The pin of a region keeps none, if it is not persistent: the check of its tag
- * can wait for a hit. CUDA's driver may crash if it is asked about memory that another thread frees (libpeerpin.h), so
- * a miss of other memory should not ask.
+ * May a miss of other memory check the entry? CUDA's driver may crash if it is asked about memory that another thread
+ * frees (libpeerpin.h). So an entry whose check asks CUDA is checked only if it may keep freed memory allocated: not the
+ * pin of a region, unless it is persistent. The check of an entry with a word asks nothing.
  */
-static bool keeps_memory(const struct pp_cache *c, const struct pp_entry *e)
+static bool may_check(const struct pp_cache *c, const struct pp_entry *e)
 {
 	return !c->ctx || c->attr.pin_flags || e->word;
 }
 
-/* The next entries in turn that are LIVE and may keep freed memory, each with a reference of ours. The lock keeps them LIVE or COLD until we count. */
+/*
+ * The next LIVE entries in turn that a miss may check, each with a reference of ours. The lock keeps them LIVE or COLD
+ * until we count.
+ */
 static unsigned int pick(struct pp_cache *c, struct pp_reader *r, struct pp_entry **out)
 {
 	unsigned int i, n = 0;
@@ -375,7 +378,7 @@ static unsigned int pick(struct pp_cache *c, struct pp_reader *r, struct pp_entr
 		if (++c->swept >= c->pool.ever)
 			c->swept = PP_FIRST_ENTRY;
 		e = pp_entry_at(&c->pool, c->swept);
-		if (pp_entry_state(e) != PP_LIVE || !keeps_memory(c, e))
+		if (pp_entry_state(e) != PP_LIVE || !may_check(c, e))
 			continue;
 		pp_ref_get(r, e, c->swept);
 		out[n++] = e;

@@ -2,7 +2,7 @@
 /*
  * Provider modules: providers of libfabric that are libraries of their own. libfabric loads them in fi_getinfo(). Each
  * contains a copy of libfabric's code for caches and monitors, with its own monitor. fi_open("mr_cache") reaches only the
- * code in libfabric.so.1, so no imported monitor is asked by the cache of a module.
+ * code in libfabric.so.1, so the cache of a module never calls an imported monitor.
  */
 #ifndef PP_FI_MODULE_H
 #define PP_FI_MODULE_H

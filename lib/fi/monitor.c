@@ -56,8 +56,8 @@ static void *notify(void *unused)
  * called while the caller holds mm_lock, the thread cannot end: the join gives up after a second.
  *
  * A libfabric that was built with asserts aborts in its destructor if the monitor is still imported, so end() closes the
- * monitor. Exceptions: a cache would call the closed monitor by a null pointer; and if the thread has not ended, the
- * caller may hold a lock that fi_close() takes.
+ * monitor. Exceptions: a cache would call the closed monitor by a null pointer; if the thread has not ended, the caller
+ * may hold a lock that fi_close() takes; and in a child of fork() another thread of the parent may have held it.
  */
 static void end(void)
 {
@@ -75,9 +75,11 @@ static void end(void)
 /* libfabric serializes start() and stop(): a cache is added or removed. */
 static int start(struct fid_mem_monitor *m)
 {
-	int ret = notifies ? 0 : pp_thread_make(&notifier, "peerpin-fi", notify);
+	int ret;
 
 	(void)m;
+	in_use = true;	/* before the thread is made: end() must not close the monitor now */
+	ret = notifies ? 0 : pp_thread_make(&notifier, "peerpin-fi", notify);
 	notifies = in_use = !ret;
 	return ret;
 }
@@ -199,7 +201,7 @@ static int import_once(const struct pp_fabric *fabric)
 /* @module: name of a module that keeps its own monitor, or "" */
 static void say(int error, const char *module)
 {
-	static atomic_int said = 1;	/* no error */
+	static atomic_int said = 1;	/* not a result of an import: the first result is printed */
 
 	if (atomic_exchange(&said, error) == error)
 		return;

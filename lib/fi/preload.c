@@ -44,8 +44,8 @@ static void say(int error)
 	struct pp_module module;
 
 	if (error == -EOPNOTSUPP && pp_module_find(&module))
-		fprintf(stderr, "libpeerpin-fi: %s keeps its own memory monitor, because a provider that is a module has its own "
-			"cache; without libpeerpin-fi type: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n", module.name);
+		fprintf(stderr, "libpeerpin-fi: the cache of %s has its own memory monitor and may miss frees; start the program without "
+			"libpeerpin-fi: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n", module.name);
 	else
 		fprintf(stderr, "libpeerpin-fi: libfabric keeps its own memory monitor: %s\n", advice(error));
 }

@@ -21,7 +21,7 @@ extern "C" {
  * pp_fi_import - make this library the memory monitor of libfabric in this process
  *
  * Call after fi_getinfo() and before the first fi_domain(). The monitor stays until the process
- * ends, and libfabric stays loaded. A second call only looks for provider modules. In a child of fork()
+ * ends, and libfabric stays loaded. After a successful import a call only looks for provider modules. In a child of fork()
  * the caches treat all registrations of the parent as stale.
  *
  * Context: any thread; not in a signal handler. No cancellation point.

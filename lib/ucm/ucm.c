@@ -25,7 +25,7 @@
 static void (*_Atomic unmapped)(void *addr, size_t length);
 
 static pthread_t notifier;
-static bool watches;
+static atomic_bool watches;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -30,7 +30,7 @@ static DECLARE_WORK(hog_work, hog);
 
 static int __init hog_init(void)
 {
-	queue_work_on(cpu, system_wq, &hog_work);
+	schedule_work_on(cpu, &hog_work);
 	return 0;
 }
 

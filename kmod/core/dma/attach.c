@@ -18,7 +18,7 @@
 #include "../node/trace.h"
 
 enum {
-	ENTRIES_FREED_AT_ONCE = 4096,	/* of a table, in 32 pages: so many may be freed in an interrupt */
+	ENTRIES_FREED_AT_ONCE = 4096,	/* largest table that is freed in an interrupt: 32 pages */
 };
 
 static void attach_free(struct peerpin_attach *a)

@@ -37,7 +37,7 @@ struct seq_file;
  * @map: bus addresses of the whole region
  * @provided: the provider's mapping, if only the provider can map the memory
  * @work: work item that undoes @provided: the provider's unmap() may take locks that the
- *	thread that drops the attachment holds. Without references: frees a large @map
+ *	thread that drops the attachment holds. After the last put, attach_free_work() frees a large @map
  * @rcu: frees the structure, which look-ups may still read
  */
 struct peerpin_attach {
@@ -60,7 +60,7 @@ struct peerpin_attach {
 
 /*
  * Call the driver's stop(), if DMA is in flight and stop() was not called before. Process context, no lock of
- * peerpin held, as pp_attach_drop() and pp_attach_is_idle()
+ * peerpin held. The same context as for pp_attach_drop() and pp_attach_is_idle()
  */
 void pp_attach_stop(struct peerpin_attach *a);
 

@@ -59,7 +59,7 @@ int pp_space_watch(struct pp_space *space, struct pp_watch *w, u32 *epoch);
 /* End a watch that pp_space_watch() has begun, unless it has ended. The space does not access @w any more. */
 void pp_space_unwatch(struct pp_space *space, struct pp_watch *w);
 
-/* Before the module's code goes: wait until no space is left, and space_free() has returned. Sleeps */
+/* For the module's exit: wait until all spaces are freed and space_free() has returned. Sleeps */
 void pp_space_exit(void);
 
 #endif

@@ -34,7 +34,11 @@ static bool unplug_revokes(const struct pp_provider *provider)
 bool pp_unplug_missed(const struct peerpin_region *r, unsigned int count)
 {
 	lockdep_assert_held(&r->lock);
-	return unplug_revokes(r->provider) && pp_unplug_count() != count;
+	/*
+	 * Fully ordered: the notifier raises the count before it looks for regions, so it finds a region that was
+	 * put into the table before this.
+	 */
+	return unplug_revokes(r->provider) && (unsigned int)atomic_add_return(0, &unplugs) != count;
 }
 
 /*

@@ -11,12 +11,12 @@
 struct peerpin_region;
 
 /*
- * For a thread that pins memory, or maps memory by its provider: an unplug meanwhile does not find
- * the memory. So the thread calls pp_unplug_count() before. In the critical section of r->lock that
- * makes the region live or lists the mapping, it calls pp_unplug_missed() with the result. True: the
- * memory may be that of a removed device, so pin or attach must fail. False: a later unplug finds the
- * memory, because it takes r->lock after it has raised the count. The device may also be another one,
- * because the address of the memory is not compared.
+ * An unplug does not find memory that is being pinned, or being mapped by its provider. So call
+ * pp_unplug_count() before pin() or map(), and pp_unplug_missed() with the result in the critical section
+ * of r->lock that makes the region live or lists the mapping. True: the memory may be that of a removed
+ * device, so pin or attach must fail. False: a later unplug finds the memory, because it takes r->lock after
+ * it has raised the count. The addresses are not compared, so the unbinding of any PCI device makes pin or
+ * attach fail.
  */
 unsigned int pp_unplug_count(void);
 bool pp_unplug_missed(const struct peerpin_region *r, unsigned int count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Time of a hit and memory of a region as the number of regions grows, and time of an invalidation beside idle threads. */
+/* Time of a hit, a put and an invalidation, and memory of a region, as the number of regions and of threads grows */
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -277,8 +277,11 @@ static void hold(unsigned int count)
 {
 	unsigned int i;
 
-	for (i = 0; i < count; i++)
-		assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)(BASE + (uint64_t)i * REGION), REGION, &held[i], NULL), 0);
+	for (i = 0; i < count; i++) {
+		void *at = (void *)(uintptr_t)(BASE + (uint64_t)i * REGION);
+
+		assert_int_equal(pp_cache_get(cache, at, REGION, &held[i], NULL), 0);
+	}
 }
 
 static double put_ns(unsigned int count)
@@ -320,7 +323,7 @@ static void regions_in_use_are_not_searched(void **state)
 
 	(void)state;
 	printf("over the limit: %.0f ns beside %d regions in use, %.0f beside %d\n", few, HELD_FEW, many, HELD);
-	assert_true(many < 6 * few);
+	assert_true(many < 10 * few);
 }
 
 static double put_forgotten_ns(unsigned int count)
@@ -347,7 +350,7 @@ static void put_of_forgotten_ignores_others(void **state)
 
 	(void)state;
 	printf("put of a forgotten region: %.0f ns of %d, %.0f ns of %d\n", few, HELD_FEW, many, HELD);
-	assert_true(many < 6 * few);
+	assert_true(many < 10 * few);
 }
 
 int main(void)

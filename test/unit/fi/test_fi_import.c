@@ -240,8 +240,8 @@ static int compare_line(void)
 	char said[512] = "";
 
 	NEED(!open_fabrics(said, sizeof(said)));
-	NEED(!strcmp(said, "libpeerpin-fi: libverbs-fi.so keeps its own memory monitor, because a provider that is a module "
-			   "has its own cache; without libpeerpin-fi type: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n"));
+	NEED(!strcmp(said, "libpeerpin-fi: the cache of libverbs-fi.so has its own memory monitor and may miss frees; start the "
+			   "program without libpeerpin-fi: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n"));
 	return 0;
 }
 

@@ -101,8 +101,8 @@ CASE(selected_monitor_is_kept)
 CASE(provider_module_is_named)
 {
 	RUN(MODULE, "stale 10",
-	    "libpeerpin-fi: libverbs-fi.so keeps its own memory monitor, because a provider that is a module has its own "
-	    "cache; without libpeerpin-fi type: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n0 stale of 10\n");
+	    "libpeerpin-fi: the cache of libverbs-fi.so has its own memory monitor and may miss frees; start the program "
+	    "without libpeerpin-fi: FI_MR_CACHE_MONITOR=userfaultfd COMMAND\n0 stale of 10\n");
 	EXPECT(!run(MODULE, "doctor") && strstr(output, "): a provider module of libfabric has its own cache"), "%s", output);
 }
 

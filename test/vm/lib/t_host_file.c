@@ -108,7 +108,7 @@ static void *fill_hole(__attribute__((unused)) void *arg)
 	return ioctl(uffd, UFFDIO_COPY, &copy) ? "copy" : NULL;
 }
 
-/* The pin ends before or after the disk is mapped, so the thread may wait for ever. */
+/* If the pin is refused at once, no page fault comes, and read() in the thread never returns. So cancels the thread. */
 CASE(file_mapped_during_pin_is_refused)
 {
 	struct peerpin_pin p;
