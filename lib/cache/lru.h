@@ -59,7 +59,7 @@ void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers,
 			     uint32_t now, uint32_t than);
 
-/* Make the LIVE or COLD entry @e EVICTED and remove it, if it has no users. Returns false if it has. */
+/* Make the LIVE or COLD entry @e EVICTED and remove it. Returns false if it has users, or a reader gets it meanwhile. */
 bool pp_lru_take_this(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers, struct pp_entry *e);
 
 #endif

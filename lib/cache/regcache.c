@@ -355,8 +355,8 @@ enum { SWEPT = 16 };	/* entries that a miss checks */
 
 /*
  * May a miss of other memory check the entry? CUDA's driver may crash if it is asked about memory that another thread
- * frees (libpeerpin.h). So an entry whose check asks CUDA is checked only if it may keep freed memory allocated: not the
- * pin of a region, unless it is persistent. The check of an entry with a word asks nothing.
+ * frees (libpeerpin.h). So a cache of regions whose pins are not persistent checks only entries with a word, and asks CUDA
+ * nothing: a revocable pin keeps no freed memory allocated, so its entry can wait for a hit. All other caches check.
  */
 static bool may_check(const struct pp_cache *c, const struct pp_entry *e)
 {

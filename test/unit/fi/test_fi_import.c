@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The import of libpeerpin-fi's monitor into fake_fabric.c. The functions pp_sys_*() below are a kernel whose watches
- * never change. A process imports once, so each case is a child.
+ * pp_fi_import() with fake_fabric.c in the place of libfabric. The functions pp_sys_*() below replace the system calls of
+ * the library; no watch changes. A process imports once, so each case runs in a child.
  */
 #include <dlfcn.h>
 #include <errno.h>
