@@ -35,6 +35,12 @@ enum core_check_op {
 	CORE_CHECK_STALE,	/* @out_count is 1 if @flight is stale, else 0 */
 	CORE_CHECK_END,		/* end @flight without waiting for other calls; ENOENT: not in flight */
 	CORE_CHECK_END_AGAIN,	/* end @flight a second time (a bug), then STALE; EBUSY: still in flight */
+	/*
+	 * @max times: look up @region of @fd, attach it to @peer, begin and end a transfer of @length bytes.
+	 * Stops at the first error. This file keeps no reference. @out_count: transfers that followed a
+	 * transfer of another processor
+	 */
+	CORE_CHECK_TRANSFERS,
 };
 
 /**
@@ -49,8 +55,9 @@ enum core_check_op {
  * @max_seg: segment limit of the device; 0: 2^32 - 1
  * @boundary: segment boundary mask of the device; 0: 2^64 - 1
  * @mask: number of address bits of the device; 0: 64
- * @out_count: number of pieces; the first CORE_CHECK_PIECES are listed. STOPS, STALE, END_AGAIN:
- *	see there
+ * @max: WALK: largest length of a piece; TRANSFERS: number of transfers
+ * @out_count: number of pieces; the first CORE_CHECK_PIECES are listed. STOPS, STALE, END_AGAIN,
+ *	TRANSFERS: see there
  * @out_reason: PIN: enum peerpin_reason
  */
 struct core_check {

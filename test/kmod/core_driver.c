@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/atomic.h>
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/irq_work.h>
@@ -6,7 +7,9 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/uaccess.h>
 #include "core_peer.h"
 
@@ -191,6 +194,43 @@ static int check_end_again(struct check_file *f, struct core_check *c)
 	return 0;
 }
 
+static int check_transfer(const struct core_check *c)
+{
+	struct peerpin_region *r = peerpin_region_get(c->fd, c->region);
+	struct peerpin_attach *a;
+	struct peerpin_dma dma;
+	int ret;
+
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	a = check_peer_attach(c, r);
+	peerpin_region_put(r);
+	if (IS_ERR(a))
+		return PTR_ERR(a);
+	ret = peerpin_dma_begin(a, 0, c->length, DMA_BIDIRECTIONAL, &dma);
+	if (!ret)
+		peerpin_dma_end(&dma);
+	peerpin_attach_put(a);
+	return ret;
+}
+
+/* Counts the transfers before which another processor made one. */
+static int check_transfers(struct core_check *c)
+{
+	static atomic_t last = ATOMIC_INIT(-1);
+	int ret = 0, me;
+	u32 i;
+
+	c->out_count = 0;
+	for (i = 0; i < c->max && !ret; i++) {
+		me = raw_smp_processor_id();
+		c->out_count += atomic_xchg(&last, me) != me;
+		ret = check_transfer(c);
+		cond_resched();
+	}
+	return ret;
+}
+
 /* ---- the ioctl ------------------------------------------------------------------ */
 
 /* Calls that the API allows in any context */
@@ -234,6 +274,8 @@ static int check_process(struct check_file *f, struct core_check *c)
 		return check_unpin(f);
 	case CORE_CHECK_ATTACH:
 		return check_attach(f, c);
+	case CORE_CHECK_TRANSFERS:
+		return check_transfers(c);
 	default:
 		return check_any(f, c);
 	}

@@ -108,6 +108,17 @@ static inline int core_begin_until_stopped(int fd, unsigned int peer, unsigned i
 	return core_call(fd, CORE_CHECK_BEGIN, &c);
 }
 
+/* @times transfers of a page, each with look-ups. @turns: transfers that followed one of another processor */
+static inline int core_transfers(int fd, int peerpin, uint32_t region, unsigned int peer, unsigned int times,
+				 unsigned int *turns)
+{
+	struct core_check c = { .fd = peerpin, .region = region, .peer = peer, .length = PAGE, .max = times };
+	int ret = core_call(fd, CORE_CHECK_TRANSFERS, &c);
+
+	*turns = c.out_count;
+	return ret;
+}
+
 static inline int core_end(int fd, unsigned int flight)
 {
 	struct core_check c = { .flight = flight };
