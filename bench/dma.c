@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include "peer.h"
 
 enum {
@@ -112,7 +113,7 @@ static double measure(const char *what, struct how how, double times)
 
 CASE(there_are_regions)
 {
-	char *memory = aligned_alloc(PAGE, REGIONS_MAX * PAGE);
+	char *memory = mmap(NULL, REGIONS_MAX * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct peerpin_pin pin;
 	unsigned int i;
 	int ret;
@@ -121,7 +122,12 @@ CASE(there_are_regions)
 	processors = processors < THREADS_MAX ? processors : THREADS_MAX;
 	peer = peer_open();
 	fd = pin_open();
-	bench_need(fd >= 0 && memory, "/dev/peerpin", errno);
+	bench_need(fd >= 0 && memory != MAP_FAILED, "/dev/peerpin", errno);
+	/*
+	 * Without this, one huge page may cover this memory and the stack of a thread. When the stack is unmapped,
+	 * the kernel splits the huge page, which revokes the pins.
+	 */
+	madvise(memory, REGIONS_MAX * PAGE, MADV_NOHUGEPAGE);
 	memset(memory, 1, REGIONS_MAX * PAGE);
 	for (i = 0; i <= processors; i++) {
 		ret = pin_by(fd, (uintptr_t)memory + i * PAGE, PAGE, PEERPIN_PROVIDER_HOST, &pin);
