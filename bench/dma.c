@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * The cost of begin, next and end of a transfer in a driver: by one thread, and by one thread on each
- * processor, where all threads use one region or each thread has a region. The yardstick is the same
- * number of counts under one spinlock, as earlier versions of peerpin counted.
+ * processor, where all threads use one region or each thread has a region. There are two yardsticks. Either
+ * all threads count under one spinlock, as earlier versions of peerpin did. Or each thread counts under its
+ * own spinlock: these threads share nothing, so their ratio shows how much the host slows them down, for
+ * example if two of its processors are hardware threads of one core.
  *
  * A driver looks a region up by a file descriptor. If threads share a table of descriptors, the kernel
  * counts a reference of the file at each look-up, so all processors write one line, which is not
@@ -69,16 +71,16 @@ static void *job_run(void *arg)
 	return NULL;
 }
 
-/* Time of a transfer in the slowest thread, mean of ROUNDS */
-static uint64_t sample(const struct how *how, unsigned int threads)
+/* Mean time of a transfer, if @threads threads make ROUNDS transfers each, on the processors from @first on */
+static uint64_t sample(const struct how *how, unsigned int threads, unsigned int first)
 {
 	struct job jobs[THREADS_MAX];
 	atomic_uint waiting = threads;
-	uint64_t slowest = 0;
+	uint64_t sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < threads; i++) {
-		jobs[i] = (struct job){ .waiting = &waiting, .cpu = i, .apart = how->apart };
+		jobs[i] = (struct job){ .waiting = &waiting, .cpu = (first + i) % processors, .apart = how->apart };
 		jobs[i].call = (struct peer_bench){
 			.op = how->op, .fd = fd, .regions = (uintptr_t)&ids[how->each ? i + 1 : 0], .count = 1, .peers = 1,
 			.rounds = ROUNDS,
@@ -87,10 +89,9 @@ static uint64_t sample(const struct how *how, unsigned int threads)
 	}
 	for (i = 0; i < threads; i++) {
 		pthread_join(jobs[i].thread, NULL);
-		if (jobs[i].call.out_ns > slowest)
-			slowest = jobs[i].call.out_ns;
+		sum += jobs[i].call.out_ns;
 	}
-	return slowest / ROUNDS;
+	return sum / threads / ROUNDS;
 }
 
 /* Return the time of a transfer with all threads, divided by that with one. */
@@ -101,10 +102,11 @@ static double measure(const char *what, struct how how, double times)
 	char of[80];
 
 	for (i = 0; i < SAMPLES; i++) {
-		one[i] = sample(&how, 1);
-		all[i] = sample(&how, processors);
+		one[i] = sample(&how, 1, i);
+		all[i] = sample(&how, processors, i);
 	}
-	snprintf(of, sizeof(of), "%u threads on %s%s", processors, how.each ? "a region each" : "one region",
+	snprintf(of, sizeof(of), "%u threads%s%s", processors,
+		 how.op >= PEER_BENCH_LOCKED ? "" : how.each ? " on a region each" : " on one region",
 		 how.op == PEER_BENCH_LOOK_UP && !how.apart ? " by one table of descriptors" : "");
 	CLAIM(.what = what, .of = of, .ours = bench_median(all, SAMPLES), .beside = "one thread",
 	      .theirs = bench_median(one, SAMPLES), .times = times);
@@ -136,22 +138,37 @@ CASE(there_are_regions)
 	}
 }
 
+/*
+ * The time of a transfer may grow to 1.2 times that of one thread, and as much more as the host slows down
+ * threads that share nothing.
+ */
+static double limit(void)
+{
+	static double ratio;
+
+	if (!ratio)
+		ratio = measure("counts under a spinlock for each thread", (struct how){ .op = PEER_BENCH_PRIVATE }, 0);
+	return ratio > 1 ? 1.2 * ratio : 1.2;
+}
+
 CASE(transfers_of_threads_do_not_meet)
 {
 	double locked = measure("counts under one spinlock", (struct how){ .op = PEER_BENCH_LOCKED }, 0);
 
-	EXPECT(processors == 1 || locked > 1.2, "a spinlock costs all threads only %.2f times as much as one: the threads "
-	       "did not run at the same time, so no claim could fail", locked);
-	measure("begin, next and end of DMA", (struct how){ .op = PEER_BENCH_TRANSFER, .each = true }, 1.2);
-	measure("begin, next and end of DMA", (struct how){ .op = PEER_BENCH_TRANSFER }, 1.2);
+	EXPECT(limit() < 2, "threads that share nothing take %.2f times as long as one: the host is busy, so the claims mean "
+	       "nothing", limit() / 1.2);
+	EXPECT(processors == 1 || locked > limit(), "one spinlock costs all threads only %.2f times as much as one thread: "
+	       "they did not run at the same time, so no claim could fail", locked);
+	measure("begin, next and end of DMA", (struct how){ .op = PEER_BENCH_TRANSFER, .each = true }, limit());
+	measure("begin, next and end of DMA", (struct how){ .op = PEER_BENCH_TRANSFER }, limit());
 }
 
 CASE(look_ups_of_threads_do_not_meet)
 {
 	static const char what[] = "look-up of region and attachment, and DMA";
 
-	measure(what, (struct how){ .op = PEER_BENCH_LOOK_UP, .each = true, .apart = true }, 1.2);
-	measure(what, (struct how){ .op = PEER_BENCH_LOOK_UP, .apart = true }, 1.2);
+	measure(what, (struct how){ .op = PEER_BENCH_LOOK_UP, .each = true, .apart = true }, limit());
+	measure(what, (struct how){ .op = PEER_BENCH_LOOK_UP, .apart = true }, limit());
 	measure(what, (struct how){ .op = PEER_BENCH_LOOK_UP }, 0);
 }
 

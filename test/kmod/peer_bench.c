@@ -170,53 +170,60 @@ static int bench_look_up(const struct peer_bench *c, u32 region)
 	return ret;
 }
 
-static struct {
+/* The counts that earlier versions of peerpin changed for each transfer */
+struct bench_counts {
 	spinlock_t lock;
 	struct kref ref;
 	unsigned int attach;
 	unsigned int region;
 	atomic_t peer;
 	wait_queue_head_t idle;
-} counts = {
-	.lock = __SPIN_LOCK_UNLOCKED(counts.lock),
-	.ref = KREF_INIT(1),
-	.peer = ATOMIC_INIT(0),
-	.idle = __WAIT_QUEUE_HEAD_INITIALIZER(counts.idle),
 };
+
+static struct bench_counts shared;
+
+static void counts_init(struct bench_counts *n)
+{
+	spin_lock_init(&n->lock);
+	kref_init(&n->ref);
+	init_waitqueue_head(&n->idle);
+}
 
 static void counts_release(struct kref *ref)
 {
 }
 
-static void bench_locked(void)
+static void bench_locked(struct bench_counts *n)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&counts.lock, flags);
-	kref_get(&counts.ref);
-	counts.attach++;
-	counts.region++;
-	atomic_inc(&counts.peer);
-	spin_unlock_irqrestore(&counts.lock, flags);
+	spin_lock_irqsave(&n->lock, flags);
+	kref_get(&n->ref);
+	n->attach++;
+	n->region++;
+	atomic_inc(&n->peer);
+	spin_unlock_irqrestore(&n->lock, flags);
 
-	spin_lock_irqsave(&counts.lock, flags);
-	if (!--counts.attach)
-		wake_up_all(&counts.idle);
-	if (!--counts.region)
-		wake_up_all(&counts.idle);
-	spin_unlock_irqrestore(&counts.lock, flags);
-	if (atomic_dec_and_test(&counts.peer))
-		wake_up_all(&counts.idle);
-	kref_put(&counts.ref, counts_release);
+	spin_lock_irqsave(&n->lock, flags);
+	if (!--n->attach)
+		wake_up_all(&n->idle);
+	if (!--n->region)
+		wake_up_all(&n->idle);
+	spin_unlock_irqrestore(&n->lock, flags);
+	if (atomic_dec_and_test(&n->peer))
+		wake_up_all(&n->idle);
+	kref_put(&n->ref, counts_release);
 }
 
-static int bench_round(const struct peer_bench *c, struct peerpin_attach *attach, u32 region)
+/* One round of @c->op; @own: counts that only this call uses, for PRIVATE */
+static int bench_round(const struct peer_bench *c, struct peerpin_attach *attach, u32 region,
+		       struct bench_counts *own)
 {
 	if (c->op == PEER_BENCH_TRANSFER)
 		return bench_transfer(attach);
 	if (c->op == PEER_BENCH_LOOK_UP)
 		return bench_look_up(c, region);
-	bench_locked();
+	bench_locked(c->op == PEER_BENCH_PRIVATE ? own : &shared);
 	return 0;
 }
 
@@ -224,14 +231,17 @@ static int bench_round(const struct peer_bench *c, struct peerpin_attach *attach
 static int bench_rounds(struct peer_bench *c, u32 region)
 {
 	struct peerpin_attach *attach = bench_find(peers[0], c->fd, region);
-	u64 start = ktime_get_ns();
+	struct bench_counts own = {};
 	int ret = 0;
+	u64 start;
 	u32 i;
 
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
+	counts_init(&own);
+	start = ktime_get_ns();
 	for (i = 0; i < c->rounds && !ret; i++)
-		ret = bench_round(c, attach, region);
+		ret = bench_round(c, attach, region, &own);
 	c->out_ns = ktime_get_ns() - start;
 	peerpin_attach_put(attach);
 	return ret;
@@ -266,7 +276,7 @@ static int bench_with_regions(struct peer_bench *c)
 	regions = vmemdup_user((void __user *)(uintptr_t)c->regions, c->count * sizeof(*regions));
 	if (IS_ERR(regions))
 		return PTR_ERR(regions);
-	if (c->op >= PEER_BENCH_TRANSFER && c->op <= PEER_BENCH_LOCKED) {
+	if (c->op >= PEER_BENCH_TRANSFER && c->op <= PEER_BENCH_PRIVATE) {
 		ret = bench_rounds(c, regions[0]);
 	} else {
 		mutex_lock(&lock);
@@ -329,6 +339,7 @@ static int __init bench_init(void)
 			      PCI_DEVICE_ID_LSI_53C895A, NULL);
 	if (!chip)
 		return -ENODEV;
+	counts_init(&shared);
 	ret = bench_register_all();
 	if (!ret)
 		ret = misc_register(&bench_misc);

@@ -24,11 +24,13 @@ enum peer_bench_op {
 	 * @rounds transfers by the first peer on the first region, as fast as possible; several threads may
 	 * call at the same time; @out_ns: duration. TRANSFER: begin, next and end. LOOK_UP: the region and
 	 * the attachment are looked up before each transfer. LOCKED: no transfer, but the same number of
-	 * counts under one spinlock, as earlier versions of peerpin counted; it is the yardstick
+	 * counts under one spinlock, as earlier versions of peerpin counted. PRIVATE: the same, but each
+	 * call has a spinlock and counts of its own, so that the threads share nothing
 	 */
 	PEER_BENCH_TRANSFER,
 	PEER_BENCH_LOOK_UP,
 	PEER_BENCH_LOCKED,
+	PEER_BENCH_PRIVATE,
 };
 
 /**
