@@ -182,8 +182,9 @@ u64 peerpin_region_start(const struct peerpin_region *region);
  *
  * The first call maps the whole region, through the IOMMU if there is one. Later calls return
  * the same attachment until the region ends or the peer is unregistered.
- * Context: blocking. For a dma-buf the call waits for the exporter's lock, and for the
- * exporter's fences until a signal arrives: hold no lock that other users need.
+ * Context: blocking. The call waits while other threads map the region. For a dma-buf it waits for
+ * the exporter's lock, and for the exporter's fences until a signal arrives: hold no lock that other
+ * users need.
  * Return: a reference for peerpin_attach_put(), or ERR_PTR: -ESTALE the region was revoked or
  * unpinned, or, for a dma-buf, a PCI driver was unbound meanwhile (call again once); -ENODEV the
  * peer is being unregistered; -EIO the device cannot reach the memory (DMA mask, IOMMU) and the

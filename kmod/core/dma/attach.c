@@ -267,10 +267,8 @@ static struct peerpin_attach *attach_map_by_provider(struct peerpin_attach *a)
 
 static struct peerpin_attach *attach_map_extents(struct peerpin_attach *a)
 {
-	int ret = pp_extents_read(a->region);
+	int ret = attach_prepare(a);
 
-	if (!ret)
-		ret = attach_prepare(a);
 	return ret ? ERR_PTR(ret) : attach_map_guarded(a);
 }
 
@@ -289,6 +287,21 @@ static struct peerpin_attach *attach_make(struct peerpin_peer *peer,
 	return winner;
 }
 
+/* Of threads that attach at the same moment, one maps; the others find its attachment. */
+static struct peerpin_attach *attach_make_once(struct peerpin_peer *peer,
+					       struct peerpin_region *r)
+{
+	struct peerpin_attach *a;
+	int ret = pp_extents_read(r);
+
+	if (ret)
+		return ERR_PTR(ret);
+	mutex_lock(&r->making);
+	a = attach_find(r, peer) ?: attach_make(peer, r);
+	mutex_unlock(&r->making);
+	return a;
+}
+
 struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
 				      struct peerpin_region *r)
 {
@@ -298,7 +311,8 @@ struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
 	if (a)
 		return a;
 	start = pp_trace_start(attach);
-	a = attach_make(peer, r);
+	/* a provider's map() may wait for a lock whose holder waits for other threads, so each thread maps for itself */
+	a = r->provider->map ? attach_make(peer, r) : attach_make_once(peer, r);
 	trace_peerpin_attach(r, peer, a, start);
 	return a;
 }

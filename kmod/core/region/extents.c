@@ -74,10 +74,7 @@ static int extents_make(struct peerpin_region *r, u64 offset, u64 length, struct
 	return x->at ? extents_append(r, offset, length, x) : -ENOMEM;
 }
 
-/*
- * If two threads make a list, the first thread publishes its list. After the region's end no list
- * may be published: pp_extents_free() may have run.
- */
+/* After the region's end no list may be published: pp_extents_free() may have run. */
 static int extents_publish(struct peerpin_region *r, struct pp_extents *x)
 {
 	int ret = 0;
@@ -85,7 +82,7 @@ static int extents_publish(struct peerpin_region *r, struct pp_extents *x)
 	spin_lock_irq(&r->lock);
 	if (r->state != PP_LIVE) {
 		ret = -ESTALE;
-	} else if (!r->extents.at) {
+	} else {
 		r->extents.count = x->count;
 		/* pairs with the acquire loads: a reader of @at sees the list */
 		smp_store_release(&r->extents.at, x->at);
@@ -98,14 +95,17 @@ static int extents_publish(struct peerpin_region *r, struct pp_extents *x)
 int pp_extents_read(struct peerpin_region *r)
 {
 	struct pp_extents x = {};
-	int ret;
+	int ret = 0;
 
 	if (!r->provider->extents)
 		return -EOPNOTSUPP;
 	/* pairs with extents_publish() */
 	if (smp_load_acquire(&r->extents.at))
 		return 0;
-	ret = extents_make(r, 0, r->length, &x) ?: extents_publish(r, &x);
+	mutex_lock(&r->making);
+	if (!READ_ONCE(r->extents.at))
+		ret = extents_make(r, 0, r->length, &x) ?: extents_publish(r, &x);
+	mutex_unlock(&r->making);
 	kvfree(x.at);
 	return ret;
 }

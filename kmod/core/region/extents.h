@@ -11,6 +11,7 @@ struct pp_extents;
 /**
  * pp_extents_read() - fill @r->extents; later calls do nothing
  *
+ * A call at the same moment waits for the first.
  * Users of the region may read @r->extents afterwards; the list is freed after the last
  * user has left.
  * Context: process, sleeps for memory; the caller must not be a user.

@@ -34,6 +34,7 @@ struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 	pp_ref_init(&r->ref, region_free);
 	spin_lock_init(&r->lock);
 	init_waitqueue_head(&r->idle);
+	mutex_init(&r->making);
 	INIT_LIST_HEAD(&r->attaches);
 	INIT_LIST_HEAD(&r->exports);
 	INIT_LIST_HEAD(&r->going);

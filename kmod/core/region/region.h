@@ -45,6 +45,7 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -96,6 +97,9 @@ enum pp_region_cause {
  * @cause: why the region has ended; valid once @state is beyond LIVE
  * @spread: DMA was counted in the @many of an attachment
  * @unmapping: region_unmap() has begun; DMA that ends later must not use the mapping
+ * @making: held by the thread that makes @extents, or maps them in peerpin_attach(). Without it, each of many
+ *	threads would make a list and a mapping of its own. The holder may wait for memory, not for a lock of
+ *	another driver; @lock is taken inside
  * @stop_work: work item of pp_revoke_soon(): asks drivers and importers to stop, and queues @work
  *	unless the provider maps the region
  * @work: work item that waits for DMA and importers, and ends the region
@@ -120,6 +124,7 @@ struct peerpin_region {
 	struct rcu_head rcu;
 	spinlock_t lock;
 	wait_queue_head_t idle;
+	struct mutex making;
 	struct list_head attaches;
 	struct list_head exports;
 	struct list_head going;

@@ -39,6 +39,7 @@ static struct pp_table_entry *table_entry(struct pp_table *t, u32 index)
 void pp_table_init(struct pp_table *t, u32 limit, gfp_t gfp)
 {
 	spin_lock_init(&t->lock);
+	mutex_init(&t->growing);
 	t->limit = limit;
 	t->gfp = gfp;
 }
@@ -75,21 +76,9 @@ static int table_take_locked(struct pp_table *t, struct pp_table_entry **entry)
 	return 0;
 }
 
-/* If another thread has added chunk @at before, frees @chunk. */
-static void table_add_chunk(struct pp_table *t, unsigned int at,
-			    struct pp_table_entry *chunk)
-{
-	spin_lock(&t->lock);
-	if (!t->chunks[at])
-		swap(t->chunks[at], chunk);
-	spin_unlock(&t->lock);
-	kvfree(chunk);
-}
-
 /* Allocates the next chunk; the last chunk ends at the limit. */
-static int table_grow(struct pp_table *t)
+static int table_add_chunk(struct pp_table *t, unsigned int at)
 {
-	unsigned int at = table_chunk(READ_ONCE(t->ever));
 	u32 left = t->limit - table_chunk_start(at);
 	struct pp_table_entry *chunk;
 
@@ -97,8 +86,27 @@ static int table_grow(struct pp_table *t)
 			 t->gfp | __GFP_NOWARN);
 	if (!chunk)
 		return -ENOMEM;
-	table_add_chunk(t, at, chunk);
+	spin_lock(&t->lock);
+	t->chunks[at] = chunk;
+	spin_unlock(&t->lock);
 	return 0;
+}
+
+/*
+ * A chunk can be 12 MB large, and many threads may need it at the same moment: one of them allocates, the others
+ * wait. 0: try again. If other threads took all entries meanwhile, the next try returns -ENOSPC.
+ */
+static int table_grow(struct pp_table *t)
+{
+	u32 ever;
+	int ret = 0;
+
+	mutex_lock(&t->growing);
+	ever = READ_ONCE(t->ever);
+	if (ever < t->limit && !t->chunks[table_chunk(ever)])
+		ret = table_add_chunk(t, table_chunk(ever));
+	mutex_unlock(&t->growing);
+	return ret;
 }
 
 int pp_table_take(struct pp_table *t, void *object, u32 *index, u32 *turn)

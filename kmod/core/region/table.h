@@ -10,6 +10,7 @@
 #ifndef _PEERPIN_TABLE_H
 #define _PEERPIN_TABLE_H
 
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -26,6 +27,8 @@ enum {
  * struct pp_table - a table of regions, or of other objects, by number
  * @lock: protects the table and its entries. pp_table_put() does not take @lock, nor does
  *	pp_table_glance() for a live region. Not taken in interrupts; no lock is taken inside @lock
+ * @growing: held by the thread that allocates a chunk. @chunks is written under @growing and @lock, which is
+ *	taken inside
  * @chunks: arrays of entries, each twice as long as the array before, up to @limit;
  *	allocated when first needed and kept
  * @limit: maximum number of entries, at most PP_TABLE_MAX
@@ -35,6 +38,7 @@ enum {
  */
 struct pp_table {
 	spinlock_t lock;
+	struct mutex growing;
 	struct pp_table_entry *chunks[PP_TABLE_CHUNKS];
 	u32 limit;
 	gfp_t gfp;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/sizes.h>
 #include "../../../kmod/core/region/extents.c"
 #include "suites.h"
@@ -298,23 +301,40 @@ static void an_end_hides_the_number(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, region->extents.at);	/* until the last user has left */
 }
 
-static struct pp_extent *first_list;
+static DECLARE_COMPLETION(other_reads);
+static DECLARE_COMPLETION(other_has_read);
+static int other_ret;
 
-static void read_as_another_thread(struct kunit *test)
+static int read_in_another_thread(void *arg)
 {
-	memory.at_call = 0;
-	KUNIT_EXPECT_EQ(test, pp_extents_read(region), 0);
-	first_list = region->extents.at;
+	complete(&other_reads);
+	other_ret = pp_extents_read(region);
+	kthread_complete_and_exit(&other_has_read, 0);
 }
 
-/* Readers of the first list do not lock, so a second list must not replace it. */
-static void the_first_list_stays(struct kunit *test)
+static void start_another_thread(struct kunit *test)
 {
+	if (IS_ERR(kthread_run(read_in_another_thread, NULL, "extents_kunit"))) {
+		complete(&other_has_read);
+		return;
+	}
+	wait_for_completion(&other_reads);
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, completion_done(&other_has_read));
+}
+
+/* Readers of a list do not lock, so a second list must not replace it. */
+static void another_thread_waits_for_the_list(struct kunit *test)
+{
+	reinit_completion(&other_reads);
+	reinit_completion(&other_has_read);
+	other_ret = -ENOMEM;
 	begin(test, &memory_provider,
-	      (struct memory){ .piece = SZ_4K, .gap = SZ_4K, .count = 3, .at_call = 2, .action = read_as_another_thread });
+	      (struct memory){ .piece = SZ_4K, .gap = SZ_4K, .count = 3, .at_call = 2, .action = start_another_thread });
 	KUNIT_EXPECT_EQ(test, pp_extents_read(region), 0);
-	KUNIT_EXPECT_NOT_NULL(test, first_list);
-	KUNIT_EXPECT_PTR_EQ(test, region->extents.at, first_list);
+	wait_for_completion(&other_has_read);
+	KUNIT_EXPECT_EQ(test, other_ret, 0);
+	KUNIT_EXPECT_EQ(test, memory.calls, 2u);
 	expect_list(test, 3);
 }
 
@@ -334,7 +354,7 @@ static struct kunit_case extents_cases[] = {
 	KUNIT_CASE(an_ended_region_is_estale),
 	KUNIT_CASE(no_list_appears_after_the_end),
 	KUNIT_CASE(an_end_hides_the_number),
-	KUNIT_CASE(the_first_list_stays),
+	KUNIT_CASE(another_thread_waits_for_the_list),
 	{}
 };
 
