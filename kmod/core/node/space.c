@@ -7,9 +7,10 @@
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
+#include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include <linux/wait_bit.h>
@@ -20,8 +21,16 @@
 #include "trace.h"
 
 enum {
-	SPACE_CHANGES = 64,	/* a process rarely has more threads that change pages at one moment */
+	SPACE_CHANGES = 64,	/* initial room for changes; a watch makes more room if it is full */
+	SPACE_CHANGES_MAX = 1 << 20,
 	SPACE_BATCH = 128,	/* watches that end between two releases of the lock */
+};
+
+/* Pages that the kernel is changing: from invalidate_range_start() to invalidate_range_end(), in the same thread */
+struct pp_change {
+	unsigned long start;
+	unsigned long end;
+	const struct task_struct *by;	/* only compared */
 };
 
 /**
@@ -29,19 +38,21 @@ enum {
  * @changed: its lock protects all fields below. The MMU notifier takes the lock, in memory reclaim
  *	too: do not allocate inside. No lock is taken inside. Woken by the end of each change
  * @watches: tree of struct pp_watch, by @range; watches of all files of the process
- * @changes: ranges of pages that the kernel is changing: the first @count elements
+ * @changes: ranges of pages that the kernel is changing: the first @count of @room elements
  * @more: number of changes that had no room in @changes; they may be of any range
+ * @full: a change had no room, and no watch has made room since
+ * @first: initial array of @changes
  */
 struct pp_space {
 	struct mmu_notifier notifier;
 	wait_queue_head_t changed;
 	struct rb_root_cached watches;
+	struct pp_change *changes;
 	unsigned int count;
+	unsigned int room;
 	unsigned int more;
-	struct pp_change {
-		unsigned long start;
-		unsigned long end;
-	} changes[SPACE_CHANGES];
+	bool full;
+	struct pp_change first[SPACE_CHANGES];
 };
 
 static struct pp_space *space_of(struct mmu_notifier *n)
@@ -102,23 +113,31 @@ static void space_end_locked(struct pp_space *s, unsigned long first, unsigned l
 
 static void change_begin_locked(struct pp_space *s, const struct mmu_notifier_range *range)
 {
-	if (s->count == SPACE_CHANGES)
-		s->more++;
-	else
-		s->changes[s->count++] = (struct pp_change){ range->start, range->end };
+	if (s->count < s->room) {
+		s->changes[s->count++] = (struct pp_change){ range->start, range->end, current };
+		return;
+	}
+	s->more++;
+	s->full = true;
 }
 
-/* Two changes of the same range are alike, so it does not matter which of them is removed. */
-static void change_end_locked(struct pp_space *s, const struct mmu_notifier_range *range)
+/* True: the change was listed. False: it was counted in @more. */
+static bool change_end_locked(struct pp_space *s, const struct pp_change *ended)
 {
 	unsigned int i;
 
 	for (i = 0; i < s->count; i++)
-		if (s->changes[i].start == range->start && s->changes[i].end == range->end) {
+		if (!memcmp(&s->changes[i], ended, sizeof(*ended))) {
 			s->changes[i] = s->changes[--s->count];
-			return;
+			return true;
 		}
 	s->more--;
+	return false;
+}
+
+static bool change_overlaps(const struct pp_change *c, const struct interval_tree_node *range)
+{
+	return c->start <= range->last && c->end > range->start;
 }
 
 static bool space_is_changing(const struct pp_space *s, const struct interval_tree_node *range)
@@ -126,9 +145,87 @@ static bool space_is_changing(const struct pp_space *s, const struct interval_tr
 	unsigned int i;
 
 	for (i = 0; i < s->count; i++)
-		if (s->changes[i].start <= range->last && s->changes[i].end > range->start)
+		if (change_overlaps(&s->changes[i], range))
 			return true;
 	return s->more;
+}
+
+/*
+ * While @more counts a change, a watch of any range has to wait. If many threads change pages all the time, @more would
+ * never fall to 0. So a watch that waits makes room: changes that begin later are listed, and @more falls to 0 when
+ * those that it counts have ended. The MMU notifier cannot make room, because it must not allocate.
+ * False: no memory, or the list has its maximum length.
+ */
+static bool space_make_room(struct pp_space *s)
+{
+	unsigned int room = 2 * (READ_ONCE(s->room) + READ_ONCE(s->more));
+	struct pp_change *list;
+
+	if (room > SPACE_CHANGES_MAX)
+		return false;
+	list = kvmalloc_array(room, sizeof(*list), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!list)
+		return false;
+	spin_lock(&s->changed.lock);
+	if (s->room < room) {
+		memcpy(list, s->changes, s->count * sizeof(*list));
+		swap(s->changes, list);
+		WRITE_ONCE(s->room, room);
+		s->full = false;
+	}
+	spin_unlock(&s->changed.lock);
+	if (list != s->first)
+		kvfree(list);
+	return true;
+}
+
+/* ---- a watch that waits ---------------------------------------------------------------- */
+
+struct space_waiter {
+	struct wait_queue_entry wait;
+	const struct interval_tree_node *range;
+};
+
+/*
+ * @key: the change that has ended, or NULL: a change that was not listed. Does not wake threads that wait for other
+ * ranges, because a process can have hundreds of waiting threads.
+ */
+static int space_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+{
+	struct space_waiter *w = container_of(wait, struct space_waiter, wait);
+
+	return key && !change_overlaps(key, w->range) ? 0 : default_wake_function(wait, mode, sync, NULL);
+}
+
+/* Waits until no page of @range is changing. -EINTR: a signal arrived before */
+static int space_await_locked(struct pp_space *s, const struct interval_tree_node *range)
+	__must_hold(&s->changed.lock)
+{
+	struct space_waiter w = { .range = range };
+	bool may_grow = true;
+	int ret = 0;
+
+	init_waitqueue_func_entry(&w.wait, space_wake);
+	w.wait.private = current;
+	__add_wait_queue(&s->changed, &w.wait);
+	while (space_is_changing(s, range)) {
+		if (may_grow && s->full) {
+			spin_unlock(&s->changed.lock);
+			may_grow = space_make_room(s);
+			spin_lock(&s->changed.lock);
+			continue;
+		}
+		if (signal_pending(current)) {
+			ret = -EINTR;
+			break;
+		}
+		set_current_state(TASK_INTERRUPTIBLE);
+		spin_unlock(&s->changed.lock);
+		schedule();
+		spin_lock(&s->changed.lock);
+	}
+	__remove_wait_queue(&s->changed, &w.wait);
+	return ret;
 }
 
 /* ---- the MMU notifier ------------------------------------------------------------------ */
@@ -160,14 +257,16 @@ static int space_range_start(struct mmu_notifier *n, const struct mmu_notifier_r
 
 static void space_range_end(struct mmu_notifier *n, const struct mmu_notifier_range *range)
 {
+	struct pp_change change = { range->start, range->end, current };
 	struct pp_space *s = space_of(n);
+	bool listed;
 
 	if (!replaces_pages(range))
 		return;
 	spin_lock(&s->changed.lock);
-	change_end_locked(s, range);
+	listed = change_end_locked(s, &change);
 	if (waitqueue_active(&s->changed))
-		wake_up_all_locked(&s->changed);
+		__wake_up_locked_key(&s->changed, TASK_INTERRUPTIBLE, listed ? &change : NULL);
 	spin_unlock(&s->changed.lock);
 }
 
@@ -192,13 +291,19 @@ static struct mmu_notifier *space_alloc(struct mm_struct *mm)
 		return ERR_PTR(-ENOMEM);
 	init_waitqueue_head(&s->changed);
 	s->watches = RB_ROOT_CACHED;
+	s->changes = s->first;
+	s->room = SPACE_CHANGES;
 	atomic_inc(&spaces);
 	return &s->notifier;
 }
 
 static void space_free(struct mmu_notifier *n)
 {
-	kfree(space_of(n));
+	struct pp_space *s = space_of(n);
+
+	if (s->changes != s->first)
+		kvfree(s->changes);
+	kfree(s);
 	if (atomic_dec_and_test(&spaces))
 		wake_up_var(&spaces);
 }
@@ -237,14 +342,14 @@ int pp_space_watch(struct pp_space *s, struct pp_watch *w, u32 *epoch)
 	int ret;
 
 	spin_lock(&s->changed.lock);
-	ret = wait_event_interruptible_locked(s->changed, !space_is_changing(s, &w->range));
+	ret = space_await_locked(s, &w->range);
 	if (!ret) {
 		*epoch = pp_epoch_begin(w->word);
 		interval_tree_insert(&w->range, &s->watches);
 		pp_count(watches);
 	}
 	spin_unlock(&s->changed.lock);
-	return ret ? -EINTR : 0;
+	return ret;
 }
 
 void pp_space_unwatch(struct pp_space *s, struct pp_watch *w)

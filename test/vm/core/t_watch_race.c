@@ -68,10 +68,15 @@ static void *watch_interrupted(void *w)
 	return watch_huge(w);
 }
 
-/* The thread that discards the huge page is between start and end of the notifier. */
+/* A thread that discards a huge page sleeps between start and end of the notifier. */
+static bool stall_huge(unsigned int ms)
+{
+	return !stall("__unmap_hugepage_range_final", ms) || !stall("__unmap_hugepage_range", ms);
+}
+
 static bool start_late(pthread_t *thread)
 {
-	if (stall("__unmap_hugepage_range_final", LATE_MS) && stall("__unmap_hugepage_range", LATE_MS))
+	if (!stall_huge(LATE_MS))
 		return false;
 	*huge = 1;
 	pthread_create(thread, NULL, discard, NULL);
@@ -211,6 +216,69 @@ CASE(live_word_means_the_registered_page)
 	printf("# %u of %u registrations were used\n", used, ROUNDS);
 	EXPECT(!failed, "%u calls failed", failed);
 	EXPECT(used > ROUNDS / 100 && !stale, "%u of %u registrations were stale", stale, used);
+}
+
+/* ---- many threads that replace pages elsewhere --------------------------------------------- */
+
+enum {
+	CHURNERS = 100,		/* more than SPACE_CHANGES of space.c */
+	CHURN_MS = 500,
+	CHURN_LIMIT_S = 5,
+};
+
+static volatile int churning;
+
+/* Discards the pages of a mapping. Each thread has a mapping of its own, because the kernel locks the mapping. */
+static void *churn(void *p)
+{
+	while (!churning)
+		usleep(1000);
+	while (!stop)
+		madvise(p, HUGE, MADV_DONTNEED);
+	return p;
+}
+
+/*
+ * All threads and mappings are made before: mmap() waits until no thread is between start and end of the notifier,
+ * because these threads hold mmap_lock.
+ */
+CASE(changes_elsewhere_delay_no_watch)
+{
+	struct sigaction action = { .sa_handler = ignore };
+	pthread_t threads[CHURNERS];
+	struct peerpin_watch w;
+	bool stalled;
+	uint64_t start;
+	int ret, i;
+	void *p;
+
+	EXPECT(!watch_at(watch_fd, other, 1, &w) && !unwatch(watch_fd, w.out_watch), "the notifier");
+	sigaction(SIGALRM, &action, NULL);
+	stop = 0;
+	for (i = 0; i < CHURNERS; i++) {
+		p = mmap(NULL, HUGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
+		EXPECT(p != MAP_FAILED && !pthread_create(&threads[i], NULL, churn, p), "thread: %d", errno);
+	}
+	stalled = stall_huge(CHURN_MS);
+	churning = 1;
+	for (i = 0; i < 1000 && stalled && stall_count() < CHURNERS; i++)
+		usleep(10000);
+	start = now_ns();
+	alarm(CHURN_LIMIT_S);
+	ret = watch_at(watch_fd, other, 1, &w);
+	alarm(0);
+	printf("# the watch took %lu ms\n", (now_ns() - start) / 1000000);
+	stop = 1;
+	if (stalled)
+		stall_end();
+	for (i = 0; i < CHURNERS; i++) {
+		pthread_join(threads[i], &p);
+		munmap(p, HUGE);
+	}
+	if (!stalled)
+		SKIP("this kernel has no function to make late");
+	EXPECT(!ret, "%d", ret);
+	EXPECT(watch_lives(&w) && !unwatch(watch_fd, w.out_watch), "the word has changed");
 }
 
 CASE(nothing_is_left)
