@@ -224,7 +224,8 @@ enum peerpin_reason {
  *		unbound meanwhile. Call again once. The core itself tries a few times while host
  *		memory changes
  * EINTR	a signal arrived: call again. Only a fatal signal ends the wait for a page that a FUSE
- *		server does not fill
+ *		server does not fill. A pin or unpin of host memory also waits while other threads
+ *		of the process discard pages (MADV_DONTNEED) without a pause; no signal ends this wait
  * others	from the provider (EIO, EHWPOISON...)
  * Guide 12.2.
  */

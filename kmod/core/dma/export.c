@@ -158,11 +158,11 @@ static void export_await(struct work_struct *work)
 
 /*
  * Two work items notify the importers, because neither is enough alone:
- * - export_tell() only tries the lock. If it waited, some hundred locks held by other drivers
+ * - export_tell() only tries the lock. If it waited, hundreds of locks held by other drivers
  *   would delay the importers of all other exports.
  * - export_await() waits for the lock. A thread that only tries never gets a lock which its
  *   holders hand to one another.
- * export_tell() goes on trying, because export_await() may be queued behind some hundred waiting
+ * export_tell() goes on trying, because export_await() may be queued behind many waiting
  * items on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each work item. Neither work
  * item waits for a fence. But invalidate_mappings() may wait for drivers, if an importer is a
  * region made of this dma-buf.

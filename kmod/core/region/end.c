@@ -77,13 +77,14 @@ void pp_region_stop(struct peerpin_region *r)
 
 /*
  * If DMA was counted per processor, waits for the grace period of RCU after which @inflight is exact. No timeout
- * bounds this wait, because no driver causes it. If the wait has passed @deadline, returns two jiffies, in which
- * the RCU callback executes its last instructions.
+ * bounds this wait, because no driver causes it. Then returns at least a tenth of a second, so that the RCU callback
+ * can finish, although another thread or a hypervisor interrupts it. Otherwise the log would blame a driver without
+ * DMA.
  */
 static unsigned long region_gather(struct peerpin_region *r, unsigned long deadline)
 {
 	wait_event(r->idle, pp_region_is_zero(r, &r->gathering));
-	return max(pp_time_left(deadline), READ_ONCE(r->spread) ? 2ul : 0ul);
+	return max(pp_time_left(deadline), READ_ONCE(r->spread) ? HZ / 10 : 0ul);
 }
 
 static bool region_await(struct peerpin_region *r, unsigned long deadline)

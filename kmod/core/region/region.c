@@ -177,8 +177,8 @@ int pp_region_init(void)
 
 	pp_cookie_init();
 	for (i = 0; i < ARRAY_SIZE(queues); i++) {
-		*queues[i].wq = alloc_workqueue("%s", WQ_UNBOUND | queues[i].flags, 0,
-						queues[i].name);
+		*queues[i].wq = alloc_workqueue("%s", WQ_UNBOUND | queues[i].flags,
+						WQ_UNBOUND_MAX_ACTIVE, queues[i].name);
 		if (!*queues[i].wq) {
 			pp_region_exit();
 			return -ENOMEM;
