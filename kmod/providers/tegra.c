@@ -102,7 +102,7 @@ static void tegra_free(void *priv)
 	if (p->put)	/* WRITE_ONCE: a second callback may store true at the same time */
 		WRITE_ONCE(p->table->given_back, true);
 	llist_add(&p->table->dead, &tegra_dead);
-	queue_work(system_unbound_wq, &tegra_burial);	/* not on this processor: a thread may occupy it for ever */
+	queue_work(system_unbound_wq, &tegra_burial);	/* a realtime thread may occupy this processor for ever */
 }
 
 /* ---- how the memory is mapped ------------------------------------------------ */

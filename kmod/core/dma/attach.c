@@ -311,7 +311,10 @@ struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
 	if (a)
 		return a;
 	start = pp_trace_start(attach);
-	/* a provider's map() may wait for a lock whose holder waits for other threads, so each thread maps for itself */
+	/*
+	 * If the provider maps, peerpin_attach() does not hold @making: the provider's map() may wait for an
+	 * exporter's lock, and its holder may wait for another thread that attaches.
+	 */
 	a = r->provider->map ? attach_make(peer, r) : attach_make_once(peer, r);
 	trace_peerpin_attach(r, peer, a, start);
 	return a;

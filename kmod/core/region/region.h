@@ -98,8 +98,9 @@ enum pp_region_cause {
  * @spread: DMA was counted in the @many of an attachment
  * @unmapping: region_unmap() has begun; DMA that ends later must not use the mapping
  * @making: held by the thread that makes @extents, or maps them in peerpin_attach(). Without it, each of many
- *	threads would make a list and a mapping of its own. The holder may wait for memory, not for a lock of
- *	another driver; @lock is taken inside
+ *	threads would make a list and a mapping of its own. The holder calls the provider's extents() and
+ *	the DMA API, and may wait for memory, not for a lock of another driver. No revocation takes @making;
+ *	@lock is taken inside
  * @stop_work: work item of pp_revoke_soon(): asks drivers and importers to stop, and queues @work
  *	unless the provider maps the region
  * @work: work item that waits for DMA and importers, and ends the region

@@ -134,6 +134,20 @@ static inline int core_stale(int fd, unsigned int flight)
 	return core_call(fd, CORE_CHECK_STALE, &c) ?: (int)c.out_count;
 }
 
+/* ---- tracing ---- */
+
+#define TRACING "/sys/kernel/tracing/"
+
+/* Write @text to a file, opened with @flags too. */
+static inline int text_to(const char *path, const char *text, int flags)
+{
+	int node = open(path, O_WRONLY | O_CLOEXEC | flags);
+	int ret = node >= 0 && write(node, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+
+	close(node);
+	return ret;
+}
+
 /* ---- leftovers ---- */
 
 static inline bool core_regions_are_none(void)

@@ -11,8 +11,6 @@
 #include "core.h"
 #include "watch.h"
 
-#define TRACING "/sys/kernel/tracing/"
-
 enum {
 	DEVICE = 0,
 	THREADS = 16,
@@ -23,15 +21,6 @@ enum {
 };
 
 static int fd;
-
-static int text_to(const char *path, const char *text, int flags)
-{
-	int node = open(path, O_WRONLY | O_CLOEXEC | flags);
-	int ret = node >= 0 && write(node, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-
-	close(node);
-	return ret;
-}
 
 SETUP(everything_is_there)
 {

@@ -9,8 +9,6 @@
 
 #include "core.h"
 
-#define TRACING "/sys/kernel/tracing/"
-
 enum {
 	DEVICE = 0,
 	OTHER_DEVICE,
@@ -27,15 +25,6 @@ static unsigned int count;	/* of threads: one for each processor */
 static int files[MOST_THREADS];
 static atomic_int stopped, bad;
 static atomic_uint turns;
-
-static int text_to(const char *path, const char *text, int flags)
-{
-	int node = open(path, O_WRONLY | O_CLOEXEC | flags);
-	int ret = node >= 0 && write(node, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-
-	close(node);
-	return ret;
-}
 
 /* A count is spread in these functions. */
 static const char *const probed[] = { "pp_inflight_spread_locked", "pp_ref_spread" };

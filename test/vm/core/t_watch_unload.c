@@ -31,7 +31,7 @@ static bool run_on(int cpu)
 	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Returns a file of /dev/peerpin whose only watch has ended. Its close has only the space to free. */
+/* Returns a file of /dev/peerpin whose only watch has ended. So file_release() has only the space to free. */
 static int used_file(void)
 {
 	static char page[WATCH_PAGE] = "mapped";
