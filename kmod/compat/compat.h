@@ -57,6 +57,11 @@
 /* 1: FOLL_LONGTERM pins writable shared mappings of files, too */
 #define PP_LONGTERM_PINS_FILES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0))
 
+/* since 6.17, and in some stable kernels before; Linux 7.3 warns of system_unbound_wq */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define system_dfl_wq system_unbound_wq
+#endif
+
 #ifndef fd_file	/* since 6.12 */
 #define fd_file(f) ((f).file)
 #endif

@@ -30,6 +30,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/nv-p2p.h>
+#include "../compat/compat.h"
 #include "../core/region/provider.h"
 
 #define TEGRA_PAGE_SIZE (4u << 10)
@@ -102,7 +103,7 @@ static void tegra_free(void *priv)
 	if (p->put)	/* WRITE_ONCE: a second callback may store true at the same time */
 		WRITE_ONCE(p->table->given_back, true);
 	llist_add(&p->table->dead, &tegra_dead);
-	queue_work(system_unbound_wq, &tegra_burial);	/* a realtime thread may occupy this processor for ever */
+	queue_work(system_dfl_wq, &tegra_burial);	/* a realtime thread may occupy this processor for ever */
 }
 
 /* ---- how the memory is mapped ------------------------------------------------ */
