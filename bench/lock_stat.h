@@ -17,12 +17,14 @@ enum {
 /**
  * struct lock - a lock of peerpin's modules
  * @hold: longest time for which a thread held it, in ns
+ * @mean: mean time for which a thread held it, in ns
  * @count: how often it was taken
  * @interrupted: interrupts are on while it is held, so @hold may include interrupts
  */
 struct lock {
 	char name[64];
 	uint64_t hold;
+	uint64_t mean;
 	unsigned long count;
 	bool interrupted;
 };
@@ -83,7 +85,8 @@ static inline bool is_ours(unsigned long at)
 /* Threads may sleep while they hold these locks. Names in parentheses are work items, which lockdep treats as locks. */
 static inline bool lock_sleeps(const char *name)
 {
-	static const char *const sleeping[] = { "peers_lock", "providers_lock", "devices_lock", "&nv_puts[i]" };
+	static const char *const sleeping[] = { "peers_lock", "providers_lock", "devices_lock", "&nv_puts[i]", "&t->growing",
+						"&r->making" };
 
 	for (unsigned int i = 0; i < N(sleeping); i++)
 		if (!strcmp(name, sleeping[i]))
@@ -129,17 +132,18 @@ static inline void locks_read(struct locks *l)
 	char line[512], name[64];
 	unsigned long count;
 	struct lock *lock;
-	double hold;
+	double hold, mean;
 
 	while (fgets(line, sizeof(line), f)) {
 		char *numbers = strrchr(line, ':');
 
 		if (!numbers || sscanf(line, " %63[^:]", name) != 1 ||
-		    sscanf(numbers + 1, "%*s %*s %*s %*s %*s %*s %*s %lu %*s %lf", &count, &hold) != 2)
+		    sscanf(numbers + 1, "%*s %*s %*s %*s %*s %*s %*s %lu %*s %lf %*s %lf", &count, &hold, &mean) != 3)
 			continue;
 		lock = lock_find(l, name);
 		if (lock) {
 			lock->hold = hold * 1000;
+			lock->mean = mean * 1000;
 			lock->count = count;
 		}
 	}
