@@ -9,6 +9,7 @@
 #include "core/node/proc.h"
 #include "core/node/watch.h"
 #include "core/region/unplug.h"
+#include "core/space/space.h"
 
 static struct miscdevice pp_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
@@ -24,9 +25,12 @@ static int __init pp_init(void)
 	ret = pp_region_init();
 	if (ret)
 		return ret;
-	ret = pp_watch_init();
+	ret = pp_space_init();
 	if (ret)
 		goto err_region;
+	ret = pp_watch_init();
+	if (ret)
+		goto err_space;
 	ret = pp_provider_register(&pp_host_provider);
 	if (ret)
 		goto err_watch;
@@ -51,6 +55,8 @@ err_host:
 	pp_provider_unregister(&pp_host_provider);
 err_watch:
 	pp_watch_exit();
+err_space:
+	pp_space_exit();
 err_region:
 	pp_region_exit();
 	return ret;
@@ -66,6 +72,7 @@ static void __exit pp_exit(void)
 	pp_provider_unregister(&pp_host_provider);
 	pp_export_exit();
 	pp_watch_exit();
+	pp_space_exit();
 	pp_region_exit();
 }
 

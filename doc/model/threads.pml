@@ -51,7 +51,7 @@ proctype user()
 #ifdef HOST
 
 /*
- * host_invalidate(), pp_revoke_soon(): munmap or exit, if it comes before the end of the pin. It queues stop_work, which
+ * host_end(), pp_revoke_soon(): munmap or exit, if it comes before the end of the pin. It queues stop_work, which
  * queues work. stop_work is left out: it ends nothing, has a reference, and is cancelled before work.
  */
 proctype owner()

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol of kmod/core/node/space.c for watches of host memory, for Spin. doc/lifetimes.md has the argument.
+ * The protocol of kmod/core/space/space.c for watches of host memory, for Spin. doc/lifetimes.md has the argument. A pin
+ * of host memory is a watch whose owner registers the page by pinning it.
  *
  *	scripts/check-model
  *
  * Processes, each at any time: the owner, which watches a page, registers the mapped page by other means, uses the
  * registration as long as the word is live, and ends the watch, ROUNDS times; KERNELS threads of the kernel, each of which
- * replaces the page once; and another thread of the owner, which faults a new page in when there is none.
+ * replaces the page once; another thread of the owner, which faults a new page in when there is none; and a third one, which
+ * uses the registration, too.
  *
  * Properties, for every order of steps:
  *  1  If the word is live, the registered page is the mapped page.
@@ -18,6 +20,8 @@
  *  - There is one page and one watch. Other ranges have other notes and other nodes of the tree.
  *  - The registration takes the page that is mapped at that moment, and faults it in if there is none.
  *  - The room for notes never runs out: without room the owner waits for longer.
+ *  - pp_space_add() never returns -ESTALE here. After -ESTALE the range is not in the tree, and the caller tries again
+ *    or fails: neither adds a step.
  */
 
 byte page = 1;			/* the mapped page; 0: none */
@@ -26,6 +30,9 @@ byte changing;			/* notes of replacements in progress */
 bool in_tree;
 bool freed;			/* the struct pp_watch */
 byte word;			/* even: no watch */
+byte epoch;			/* @word while the watch lives */
+byte registered;		/* the page */
+bool used;			/* @registered is set */
 
 inline fault()
 {
@@ -37,7 +44,7 @@ inline fault()
 	}
 }
 
-/* watch_end_locked() */
+/* space_remove_locked(), then watch_end() */
 inline end_locked()
 {
 	assert(!freed);		/* no notifier uses a freed watch */
@@ -82,23 +89,36 @@ end:	do
 	od
 }
 
+active proctype reader()
+{
+end:	do
+	:: atomic {
+			used && word == epoch ->
+			assert(page == registered)	/* a live word means the mapped page */
+		}
+	od
+}
+
 active proctype owner()
 {
-	byte registered, epoch, rounds;
+	byte rounds;
+	bool removed;
 
 	do
 	:: rounds < ROUNDS ->
 		freed = false;
-		/* pp_space_watch() */
+		used = false;
+		word++;
+		epoch = word;
+		/* pp_space_add() */
 		atomic {
 			changing == 0;
-			word++;
-			epoch = word;
 			in_tree = true
 		};
 		atomic {
 			fault();
-			registered = page
+			registered = page;
+			used = true
 		};
 		do
 		:: atomic {
@@ -108,7 +128,17 @@ active proctype owner()
 		:: word != epoch -> break
 		:: break
 		od;
-		/* pp_space_unwatch(), then kmem_cache_free() */
+		/* pp_space_end(), then kmem_cache_free() */
+#ifdef LATE_WORD			/* the word changes after the lock is released */
+		atomic {
+			removed = in_tree;
+			in_tree = false
+		};
+		if
+		:: removed -> word++
+		:: else
+		fi;
+#endif
 #ifndef NO_REMOVE
 		atomic {
 			if

@@ -33,8 +33,9 @@
  *	          for a lock of the GPU driver or exporter, whose holder waits for stop() or DMA.
  *	          So pin and attach all memory of a transfer before the first begin.
  *	          At a pin or unpin the caller holds neither mmap_lock nor a lock that an MMU
- *	          notifier of the pinning process takes: for host memory the call waits for all
- *	          MMU notifiers that run in that process.
+ *	          notifier of the pinning process takes: for host memory a pin waits for threads
+ *	          that are changing pages of the range, and an unpin waits for page locks. Those
+ *	          threads can be inside an MMU notifier of the process.
  *
  * "Guide N" below: NVIDIA GPUDirect RDMA guide, section N ("Developing a Linux Kernel Module
  * using GPUDirect RDMA", release 12.9).

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Host memory: pages are pinned long-term and writable. munmap(), mremap(), MADV_DONTNEED and exit
- * revoke the region through an MMU notifier, so that a cached registration ends when its address
- * gets other memory. The notifier only revokes: until the core calls release(), pages stay pinned
- * and DMA in flight is safe.
+ * revoke the region through the MMU notifier of its address space, so that a cached registration ends
+ * when its address gets other memory. The notifier only revokes: until the core calls release(), pages
+ * stay pinned and DMA in flight is safe.
  */
 #include <linux/backing-dev.h>
 #include <linux/io.h>
 #include <linux/mm.h>
-#include <linux/mmu_notifier.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include "../compat/compat.h"
+#include "../core/space/space.h"
 #include "host.h"
 
 enum {
@@ -35,17 +35,21 @@ MODULE_PARM_DESC(pin_shared_files,
 
 /*
  * struct host_pin - the private part of a region of host memory
- * @notifier: in use from pin to cleanup
+ * @range: in @space from before the pages are pinned until cleanup(), or until the range ends
+ * @space: the pin holds a reference from pin() to cleanup()
  * @mm: address space of the process
  * @user: the user whose @locked_vm counts the pinned pages; NULL: @mm->pinned_vm counts them
- * @lock: protects @pinned; held to check that no page was unmapped during pinning
+ * @lock: protects @ended and @pinned. Taken inside the lock of @space
+ * @ended: @range has ended
  * @pinned: the pages are pinned
  */
 struct host_pin {
-	struct mmu_interval_notifier notifier;
+	struct pp_space_range range;
+	struct pp_space *space;
 	struct mm_struct *mm;
 	struct user_struct *user;
 	spinlock_t lock;
+	bool ended;
 	bool pinned;
 	unsigned long cookie;
 	unsigned long count;
@@ -53,46 +57,27 @@ struct host_pin {
 };
 
 /*
- * The kernel sends CLEAR if memory is discarded (MADV_DONTNEED, truncation), and also if only its
- * page table changes (split of a huge page, for example at fork()). Only a page table walk could
- * distinguish the two cases, and is not possible here. So revoke in both cases: a region that was
- * revoked in vain can be pinned again, but a region that was kept wrongly corrupts data. A change
- * of protection does not move pinned pages.
+ * Ranges of pins end if memory is unmapped or discarded, and also if only the page table changes (split of a huge
+ * page, for example at fork()). The notifier cannot distinguish the two, so the region is revoked in both: a needless
+ * revocation costs a new pin, a missed one corrupts data. A change of protection does not move pinned pages, and does
+ * not end the range.
  */
-static bool host_takes_pages(const struct mmu_notifier_range *range)
+static void host_end(struct pp_space_range *range, bool changed)
 {
-	return range->event == MMU_NOTIFY_UNMAP ||
-	       range->event == MMU_NOTIFY_CLEAR ||
-	       range->event == MMU_NOTIFY_RELEASE;
-}
-
-/*
- * The caller holds mmap_lock, i_mmap_rwsem or a page lock: do not wait for another thread, do not
- * allocate. The kernel calls this function for each pin of a range, perhaps 100,000 times, and does not
- * reschedule in between. So reschedule here, if the caller may sleep.
- */
-static bool host_invalidate(struct mmu_interval_notifier *notifier,
-			    const struct mmu_notifier_range *range,
-			    unsigned long seq)
-{
-	struct host_pin *p = container_of(notifier, struct host_pin, notifier);
+	struct host_pin *p = container_of(range, struct host_pin, range);
 	bool revoke;
 
-	if (!host_takes_pages(range))
-		return true;
 	spin_lock(&p->lock);
-	mmu_interval_set_seq(notifier, seq);
+	p->ended = true;
 	revoke = p->pinned;
 	spin_unlock(&p->lock);
 	if (revoke)
 		pp_revoke_soon(p->cookie);
-	if (mmu_notifier_range_blockable(range))
-		cond_resched();
-	return true;
 }
 
-static const struct mmu_interval_notifier_ops host_notifier_ops = {
-	.invalidate = host_invalidate,
+static const struct pp_space_ops host_ops = {
+	.pinned = true,
+	.end = host_end,
 };
 
 /* the count of pages to which RLIMIT_MEMLOCK applies */
@@ -218,13 +203,15 @@ static int host_get_pages(struct host_pin *p, unsigned long addr)
 	return 0;
 }
 
-/* False if a page of the range was unmapped during pinning */
-static bool host_commit(struct host_pin *p, unsigned long seq)
+/* False if the range has ended during pinning. From now on its end revokes the region. */
+static bool host_commit(struct host_pin *p)
 {
+	bool pinned;
+
 	spin_lock(&p->lock);
-	p->pinned = !mmu_interval_read_retry(&p->notifier, seq);
+	pinned = p->pinned = !p->ended;
 	spin_unlock(&p->lock);
-	return p->pinned;
+	return pinned;
 }
 
 #if PP_LONGTERM_PINS_FILES
@@ -264,19 +251,23 @@ static bool host_may_pin_files(unsigned long addr, unsigned long end)
 }
 #endif
 
-/* -ESTALE: a page of the range was unmapped during pinning */
+/* -ESTALE: a page of the range has changed during the try */
 static int host_try_pin(struct host_pin *p, unsigned long addr)
 {
-	unsigned long seq = mmu_interval_read_begin(&p->notifier);
 	int ret;
 
-	if (!host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)))
-		return -EFAULT;
-	ret = host_get_pages(p, addr);
-	if (ret || host_commit(p, seq))
+	p->ended = false;
+	ret = pp_space_add(p->space, &p->range);
+	if (ret)
 		return ret;
-	host_drop_pages(p, p->count, false);
-	return -ESTALE;
+	ret = host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)) ? host_get_pages(p, addr) : -EFAULT;
+	if (!ret && !host_commit(p)) {
+		host_drop_pages(p, p->count, false);
+		ret = -ESTALE;
+	}
+	if (ret)
+		pp_space_remove(p->space, &p->range);
+	return ret;
 }
 
 /* The process may unmap again and again, so the number of tries is bounded. */
@@ -358,6 +349,7 @@ static int host_pin(void *priv, const struct pp_request *req,
 	if (req->p2p_token || req->va_space_token || !host_may_own(req->addr))
 		return host_explain(-EFAULT, why);
 	spin_lock_init(&p->lock);
+	pp_space_range_init(&p->range, req->addr, req->addr + req->length - 1, &host_ops);
 	p->cookie = req->cookie;
 	p->count = req->length >> PAGE_SHIFT;
 	p->mm = current->mm;
@@ -368,18 +360,19 @@ static int host_pin(void *priv, const struct pp_request *req,
 	ret = host_alloc_pages(p, why);
 	if (ret)
 		goto err_account;
-	ret = mmu_interval_notifier_insert(&p->notifier, current->mm, req->addr,
-					   req->length, &host_notifier_ops);
-	if (ret)
+	p->space = pp_space_get();
+	if (IS_ERR(p->space)) {
+		ret = PTR_ERR(p->space);
 		goto err_pages;
+	}
 	ret = host_pin_pages(p, req->addr);
 	if (ret)
-		goto err_notifier;
+		goto err_space;
 	mmgrab(p->mm);
 	return 0;
 
-err_notifier:
-	mmu_interval_notifier_remove(&p->notifier);
+err_space:
+	pp_space_put(p->space);
 err_pages:
 	kvfree(p->pages);
 	ret = host_explain(ret, why);
@@ -405,12 +398,13 @@ static void host_extents(void *priv, struct pp_extents *x)
 		pp_extents_add(x, page_to_phys(p->pages[i]), PAGE_SIZE);
 }
 
-/* Once the notifier is removed, nothing revokes the region any more. */
+/* Once the range is removed, nothing revokes the region any more. */
 static void host_cleanup(void *priv)
 {
 	struct host_pin *p = priv;
 
-	mmu_interval_notifier_remove(&p->notifier);
+	pp_space_remove(p->space, &p->range);
+	pp_space_put(p->space);
 	host_unpin(p);	/* revoked during pin: the core called neither release nor unpin */
 	mmdrop(p->mm);
 	free_uid(p->user);

@@ -221,11 +221,10 @@ enum peerpin_reason {
  * ENOMEM	no BAR1 space, RLIMIT_MEMLOCK exceeded, or no kernel memory
  * EDQUOT	too many regions, or over max_process_bytes or max_total_bytes
  * ESTALE	freed, or a huge page split, while being pinned; PERSISTENT also: a PCI driver was
- *		unbound meanwhile. Call again once. The core itself tries a few times while host
- *		memory changes
+ *		unbound meanwhile. Call again once. peerpin itself tries a few times while host
+ *		memory changes, and each time waits for the changes of the range in progress
  * EINTR	a signal arrived: call again. Only a fatal signal ends the wait for a page that a FUSE
- *		server does not fill. A pin or unpin of host memory also waits while other threads
- *		of the process discard pages (MADV_DONTNEED) without a pause; no signal ends this wait
+ *		server does not fill
  * others	from the provider (EIO, EHWPOISON...)
  * Guide 12.2.
  */

@@ -17,7 +17,7 @@
 #include "../dma/peer.h"
 #include "../region/account.h"
 #include "../region/region.h"
-#include "space.h"
+#include "watch.h"
 
 #ifndef pp_trace_start
 #define pp_trace_start(event) (trace_peerpin_##event##_enabled() ? ktime_get_ns() : 0)
@@ -228,8 +228,8 @@ TRACE_EVENT(peerpin_watch_changed,
 		__field(pid_t, pid)
 	),
 	TP_fast_assign(
-		__entry->addr = w->range.start;
-		__entry->length = pp_watch_bytes(w);
+		__entry->addr = w->range.node.start;
+		__entry->length = pp_space_range_bytes(&w->range);
 		__entry->pid = pid_nr(pp_account_owner(w->account));
 	),
 	TP_printk("pid=%d addr=0x%llx length=%llu", __entry->pid, __entry->addr, __entry->length)

@@ -4,9 +4,12 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include "../region/account.h"
+#include "../region/counts.h"
+#include "../region/epoch.h"
 #include "../region/provider.h"
+#include "../space/space.h"
 #include "file.h"
-#include "space.h"
 #include "trace.h"
 #include "watch.h"
 
@@ -26,9 +29,33 @@ int pp_watch_init(void)
 
 void pp_watch_exit(void)
 {
-	pp_space_exit();
 	kmem_cache_destroy(watch_cache);
 }
+
+/* ---- the end ------------------------------------------------------------------------- */
+
+/* The word becomes even, and the account gets its bytes back. */
+static void watch_end(struct pp_watch *w)
+{
+	pp_epoch_end(w->word);
+	pp_account_unwatch(w->account, pp_space_range_bytes(&w->range));
+	pp_uncount(watches);
+}
+
+static void watch_end_locked(struct pp_space_range *range, bool changed)
+{
+	struct pp_watch *w = container_of(range, struct pp_watch, range);
+
+	watch_end(w);
+	if (changed) {
+		pp_count(watches_changed);
+		trace_peerpin_watch_changed(w);
+	}
+}
+
+static const struct pp_space_ops watch_ops = {
+	.end = watch_end_locked,
+};
 
 /* ---- the range --------------------------------------------------------------------- */
 
@@ -56,15 +83,15 @@ static bool is_mapped(unsigned long start, unsigned long end)
 	return start >= end;
 }
 
-static int watch_range(const struct peerpin_watch *c, struct interval_tree_node *range, struct pp_why *why)
+static int watch_range(const struct peerpin_watch *c, struct pp_space_range *range, struct pp_why *why)
 {
+	unsigned long start = c->addr & PAGE_MASK;
 	u64 end;
 
 	if (!c->length || check_add_overflow(c->addr, c->length, &end) || end > TASK_SIZE)
 		return -EINVAL;
-	range->start = c->addr & PAGE_MASK;
-	range->last = PAGE_ALIGN(end) - 1;
-	if (is_mapped(range->start, range->last + 1))
+	pp_space_range_init(range, start, PAGE_ALIGN(end) - 1, &watch_ops);
+	if (is_mapped(start, PAGE_ALIGN(end)))
 		return 0;
 	why->reason = PEERPIN_REASON_NOT_MAPPED;
 	return -EINVAL;
@@ -90,6 +117,21 @@ static struct pp_space *watch_space(struct pp_file *f)
 	return pp_space_is(s, current->mm) ? s : ERR_PTR(-EACCES);
 }
 
+/* Tries again until no page changes, or a signal arrives: a watch between two changes would end at once. */
+static int watch_add(struct pp_space *s, struct pp_watch *w, u32 *epoch)
+{
+	int ret;
+
+	*epoch = pp_epoch_begin(w->word);
+	pp_count(watches);
+	do
+		ret = pp_space_add(s, &w->range);
+	while (ret == -ESTALE);
+	if (ret)
+		watch_end(w);
+	return ret;
+}
+
 /* Takes an id, charges the account and begins the watch of @w->range. */
 static int watch_start(struct pp_file *f, struct pp_watch *w, struct peerpin_watch *c, struct pp_why *why)
 {
@@ -102,19 +144,12 @@ static int watch_start(struct pp_file *f, struct pp_watch *w, struct peerpin_wat
 	if (ret)
 		return ret;
 	w->account = f->account;
-	ret = pp_account_watch(w->account, pp_watch_bytes(w), why);
+	ret = pp_account_watch(w->account, pp_space_range_bytes(&w->range), why) ?:
+	      watch_add(s, w, &c->out_epoch);
 	if (ret)
-		goto err_id;
-	ret = pp_space_watch(s, w, &c->out_epoch);
-	if (ret)
-		goto err_account;
-	c->out_slot = PEERPIN_MAX_REGIONS + c->out_watch;
-	return 0;
-
-err_account:
-	pp_account_unwatch(w->account, pp_watch_bytes(w));
-err_id:
-	pp_file_give_id(&f->watches, c->out_watch, w->word);
+		pp_file_give_id(&f->watches, c->out_watch, w->word);
+	else
+		c->out_slot = PEERPIN_MAX_REGIONS + c->out_watch;
 	return ret;
 }
 
@@ -154,7 +189,7 @@ void pp_watch_publish(struct pp_file *f, u32 id, struct pp_watch *w)
 
 void pp_watch_drop(struct pp_file *f, u32 id, struct pp_watch *w)
 {
-	pp_space_unwatch(f->space, w);
+	pp_space_end(f->space, &w->range);
 	pp_file_give_id(&f->watches, id, w->word);
 	kmem_cache_free(watch_cache, w);
 }

@@ -4,10 +4,23 @@
 #define _PEERPIN_WATCH_H
 
 #include <linux/types.h>
+#include "../space/space.h"
 
 struct peerpin_watch;
+struct pp_account;
 struct pp_file;
-struct pp_watch;
+
+/**
+ * struct pp_watch - a watched range
+ * @range: whole pages
+ * @word: word in the revocation page
+ * @account: account of the file, which has its own reference
+ */
+struct pp_watch {
+	struct pp_space_range range;
+	u32 *word;
+	struct pp_account *account;
+};
 
 /* the slab cache; the module's init and exit */
 int pp_watch_init(void);

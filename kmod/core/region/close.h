@@ -12,8 +12,7 @@ struct work_struct;
  * Called once for each pp_region_pin(); drops the pin's reference. Waits at most
  * drain_timeout_ms for DMA in flight. Waits without a limit for stop() of drivers, page faults,
  * unmap() of the provider, a running @stop_work or @work, and, if several processors have begun
- * DMA, a grace period of RCU. For host memory also waits for page locks, and for all MMU notifiers
- * that run in the process.
+ * DMA, a grace period of RCU. For host memory also waits for page locks.
  * The region becomes an ORPHAN, and its pages stay pinned, in three cases:
  *	- DMA is still in flight; the pages stay until this DMA has ended
  *	- an importer's mapping is held; the pages stay until the importer unmaps

@@ -35,9 +35,10 @@
  *	  callback cannot wait longer, because the GPU driver's lock is held. When the callback
  *	  returns, the memory is freed. Only an IOMMU stops the DMA then.
  *
- * Lock order: the reservation lock of an export, r->lock, a peer's lock. No lock of peerpin is
- * held around stop() of a driver or a call of a provider. Exception: r->lock is held around
- * look(). doc/lifetimes.md has the argument.
+ * Lock order: the reservation lock of an export, r->lock, a peer's lock. The MMU notifier of host
+ * memory holds the lock of the space. Inside, it takes one lock at a time: host_pin's, that of the
+ * table of cookies, r->lock. No lock of peerpin is held around stop() of a driver or a call of a provider. Exception:
+ * r->lock is held around look(). doc/lifetimes.md has the argument.
  */
 #ifndef _PEERPIN_REGION_H
 #define _PEERPIN_REGION_H

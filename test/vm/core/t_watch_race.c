@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Watches that begin while another thread replaces pages. The pages are hugetlb pages, because stall.ko can make the
- * replacement of these late without making all other memory late.
+ * Watches and pins that begin while other threads replace pages. The pages are hugetlb pages, because stall.ko can
+ * make the replacement of these late without making all other memory late.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -45,9 +45,9 @@ static void *discard(void *arg)
 	return (void *)(long)(madvise(huge, HUGE, MADV_DONTNEED) ? errno : 0);
 }
 
-static void *watch_huge(void *w)
+static int pin_host(char *at, struct peerpin_pin *p)
 {
-	return (void *)(long)watch_at(watch_fd, huge, WATCH_PAGE, w);
+	return pin_by(watch_fd, (uintptr_t)at, WATCH_PAGE, PEERPIN_PROVIDER_HOST, p);
 }
 
 static void ignore(int signal)
@@ -57,15 +57,18 @@ static void ignore(int signal)
 
 static volatile int go;
 
+static int (*to_interrupt)(void);
+
 /* Created before the replacement: its thread holds mmap_lock, which pthread_create() waits for. */
-static void *watch_interrupted(void *w)
+static void *call_interrupted(void *arg)
 {
 	struct sigaction action = { .sa_handler = ignore };
 
+	(void)arg;
 	sigaction(SIGUSR1, &action, NULL);
 	while (!go)
 		usleep(1000);
-	return watch_huge(w);
+	return (void *)(long)to_interrupt();
 }
 
 /* A thread that discards a huge page sleeps between start and end of the notifier. */
@@ -119,29 +122,95 @@ CASE(watch_waits_while_its_page_changes)
 	EXPECT(watch_lives(&a) && watch_lives(&b) && !unwatch(watch_fd, PEERPIN_WATCH_ALL), "a word has changed");
 }
 
-CASE(signal_ends_the_wait)
+/* The same for pins */
+CASE(pin_waits_while_its_page_changes)
+{
+	struct peerpin_pin a, b;
+	uint64_t start, far, near;
+	pthread_t thread;
+
+	EXPECT(!pin_host(other, &b) && !unpin(watch_fd, b.out_region), "the first call");
+	if (!start_late(&thread))
+		SKIP("this kernel has no function to make late: %d", errno);
+	start = now_ns();
+	EXPECT(!pin_host(other, &b), "another page: %d", errno);
+	far = now_ns() - start;
+	EXPECT(!pin_host(huge, &a), "the page: %d", errno);
+	near = now_ns() - start;
+	end_late(thread);
+	CHECK_CASE();
+	printf("# %lu ms for another page, %lu for the page\n", far / 1000000, near / 1000000);
+	EXPECT(far < LATE_MS / 3 * 1000000ull && near > LATE_MS / 2 * 1000000ull, "%lu ns, %lu ns", far, near);
+	EXPECT(watch_words[a.out_slot] == a.out_epoch && watch_words[b.out_slot] == b.out_epoch, "a word has changed");
+	EXPECT(!unpin(watch_fd, a.out_region) && !unpin(watch_fd, b.out_region), "unpin: %d", errno);
+}
+
+/* Runs @call, which waits for the page, in a thread, and sends signals until it returns: before the page has changed. */
+static void interrupt(int (*call)(void), long *ret)
 {
 	pthread_t thread, waiter;
-	struct peerpin_watch first, w;
+	uint64_t start, took;
 	bool ready;
-	void *ret;
+	void *result;
 
-	EXPECT(!watch_at(watch_fd, other, 1, &first) && !unwatch(watch_fd, first.out_watch), "the notifier");
-	pthread_create(&waiter, NULL, watch_interrupted, &w);
+	go = 0;
+	to_interrupt = call;
+	pthread_create(&waiter, NULL, call_interrupted, NULL);
 	ready = start_late(&thread);
+	start = now_ns();
 	go = 1;
-	while (pthread_tryjoin_np(waiter, &ret)) {	/* a signal before the ioctl has no effect */
+	while (pthread_tryjoin_np(waiter, &result)) {	/* a signal before the ioctl has no effect */
 		usleep(50000);
 		pthread_kill(waiter, SIGUSR1);
 	}
+	took = now_ns() - start;
 	if (!ready)
 		SKIP("this kernel has no function to make late: %d", errno);
 	end_late(thread);
 	CHECK_CASE();
-	EXPECT((long)ret == -EINTR, "%ld", (long)ret);
+	EXPECT(took < LATE_MS * 2 / 3 * 1000000ull, "the call returned after %lu ms", took / 1000000);
+	*ret = (long)result;
+}
+
+static int watch_huge(void)
+{
+	struct peerpin_watch w;
+
+	return watch_at(watch_fd, huge, WATCH_PAGE, &w);
+}
+
+CASE(signal_ends_the_wait)
+{
+	struct peerpin_watch first, w;
+	long ret = 0;
+
+	EXPECT(!watch_at(watch_fd, other, 1, &first) && !unwatch(watch_fd, first.out_watch), "the first call");
+	interrupt(watch_huge, &ret);
+	CHECK_CASE();
+	EXPECT(ret == -EINTR, "%ld", ret);
 	EXPECT(!watch_at(watch_fd, huge, WATCH_PAGE, &w) && w.out_watch == first.out_watch, "an id stays taken: %u",
 	       w.out_watch);
 	EXPECT(!unwatch(watch_fd, w.out_watch), "unwatch");
+}
+
+static int pin_huge(void)
+{
+	struct peerpin_pin p;
+
+	return pin_host(huge, &p);
+}
+
+CASE(signal_ends_the_wait_of_a_pin)
+{
+	struct peerpin_pin first, p;
+	long ret = 0;
+
+	EXPECT(!pin_host(other, &first) && !unpin(watch_fd, first.out_region), "the first call");
+	interrupt(pin_huge, &ret);
+	CHECK_CASE();
+	EXPECT(ret == -EINTR, "%ld", ret);
+	EXPECT(!pin_host(huge, &p) && p.out_region == first.out_region, "an id stays taken: %u", p.out_region);
+	EXPECT(!unpin(watch_fd, p.out_region), "unpin");
 }
 
 /* ---- many replacements -------------------------------------------------------------------- */
@@ -221,12 +290,13 @@ CASE(live_word_means_the_registered_page)
 /* ---- many threads that replace pages elsewhere --------------------------------------------- */
 
 enum {
-	CHURNERS = 100,		/* more than SPACE_CHANGES of space.c */
+	CHURNERS = 100,		/* more than PP_CHANGES_FIRST of changes.h */
 	CHURN_MS = 500,
 	CHURN_LIMIT_S = 5,
 };
 
-static volatile int churning;
+static volatile int churning, calling, returned;
+static pthread_t caller;
 
 /* Discards the pages of a mapping. Each thread has a mapping of its own, because the kernel locks the mapping. */
 static void *churn(void *p)
@@ -238,23 +308,37 @@ static void *churn(void *p)
 	return p;
 }
 
+/* When the call has returned, or after CHURN_LIMIT_S, stops the threads. In the second case also sends a signal. */
+static void *end_churn(void *arg)
+{
+	while (!calling)
+		usleep(1000);
+	for (int i = 0; i < CHURN_LIMIT_S * 100 && !returned; i++)
+		usleep(10000);
+	stop = 1;
+	if (!returned)
+		pthread_kill(caller, SIGALRM);
+	return arg;
+}
+
 /*
- * All threads and mappings are made before: mmap() waits until no thread is between start and end of the notifier,
- * because these threads hold mmap_lock.
+ * Runs @call while the threads discard pages. All threads and mappings are made before: mmap() waits until no thread is
+ * between start and end of the notifier, because these threads hold mmap_lock.
  */
-CASE(changes_elsewhere_delay_no_watch)
+static void beside_churn(int (*call)(void), int *ret)
 {
 	struct sigaction action = { .sa_handler = ignore };
-	pthread_t threads[CHURNERS];
-	struct peerpin_watch w;
-	bool stalled;
+	pthread_t threads[CHURNERS], guard;
+	bool stalled, beside;
+	unsigned int changing;
 	uint64_t start;
-	int ret, i;
 	void *p;
+	int i;
 
-	EXPECT(!watch_at(watch_fd, other, 1, &w) && !unwatch(watch_fd, w.out_watch), "the notifier");
 	sigaction(SIGALRM, &action, NULL);
-	stop = 0;
+	stop = churning = calling = returned = 0;
+	caller = pthread_self();
+	EXPECT(!pthread_create(&guard, NULL, end_churn, NULL), "thread: %d", errno);
 	for (i = 0; i < CHURNERS; i++) {
 		p = mmap(NULL, HUGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
 		EXPECT(p != MAP_FAILED && !pthread_create(&threads[i], NULL, churn, p), "thread: %d", errno);
@@ -263,12 +347,14 @@ CASE(changes_elsewhere_delay_no_watch)
 	churning = 1;
 	for (i = 0; i < 1000 && stalled && stall_count() < CHURNERS; i++)
 		usleep(10000);
+	changing = stall_count();
 	start = now_ns();
-	alarm(CHURN_LIMIT_S);
-	ret = watch_at(watch_fd, other, 1, &w);
-	alarm(0);
-	printf("# the watch took %lu ms\n", (now_ns() - start) / 1000000);
-	stop = 1;
+	calling = 1;
+	*ret = call();
+	beside = !stop;
+	returned = 1;
+	printf("# the call took %lu ms\n", (now_ns() - start) / 1000000);
+	pthread_join(guard, NULL);
 	if (stalled)
 		stall_end();
 	for (i = 0; i < CHURNERS; i++) {
@@ -277,8 +363,45 @@ CASE(changes_elsewhere_delay_no_watch)
 	}
 	if (!stalled)
 		SKIP("this kernel has no function to make late");
+	EXPECT(changing >= CHURNERS, "only %u threads discard pages", changing);
+	EXPECT(beside, "the call returned only after the threads had stopped");
+}
+
+/* The first case in which the list of changes is full */
+static int pin_other(void)
+{
+	struct peerpin_pin p;
+
+	return pin_host(other, &p) ?: unpin(watch_fd, p.out_region);
+}
+
+CASE(changes_elsewhere_delay_no_pin)
+{
+	int ret = 0;
+
+	EXPECT(!pin_other(), "the first call: %d", errno);
+	beside_churn(pin_other, &ret);
+	CHECK_CASE();
 	EXPECT(!ret, "%d", ret);
-	EXPECT(watch_lives(&w) && !unwatch(watch_fd, w.out_watch), "the word has changed");
+}
+
+static struct peerpin_watch watch_elsewhere;
+
+static int watch_other(void)
+{
+	return watch_at(watch_fd, other, 1, &watch_elsewhere);
+}
+
+CASE(changes_elsewhere_delay_no_watch)
+{
+	struct peerpin_watch w;
+	int ret = 0;
+
+	EXPECT(!watch_at(watch_fd, other, 1, &w) && !unwatch(watch_fd, w.out_watch), "the first call");
+	beside_churn(watch_other, &ret);
+	CHECK_CASE();
+	EXPECT(!ret, "%d", ret);
+	EXPECT(watch_lives(&watch_elsewhere) && !unwatch(watch_fd, watch_elsewhere.out_watch), "the word has changed");
 }
 
 CASE(nothing_is_left)

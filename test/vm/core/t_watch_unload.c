@@ -1,92 +1,65 @@
 // SPDX-License-Identifier: MIT
 /*
- * The module is removed while the kernel still has to free a space of watches. With srcutree.convert_to_big=1, as on
- * machines with many processors, the processor that closes the last file frees the space later, in a work item.
- * test/hog.ko delays that work item: before Linux 6.5. Since then the kernel lets other work items pass, so the case
- * passes there even if the removal does not wait.
+ * The module is removed while a process still has its space, and a thread of the process is about to enter
+ * space_range_start(): test/stall.ko makes the thread sleep there. The removal must wait for the thread.
  */
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "test/vm/harness/module.h"
+#include "test/vm/harness/stall.h"
 #include "watch.h"
 
-#define HOG "cpu=0 ms=4000"	/* on CLOSER, for longer than the removal takes */
-
 enum {
-	CLOSER,		/* the processor that closes the file */
-	REMOVER,	/* the processor that does all else */
 	ROUNDS = 2,
+	LATE_MS = 1500,
 };
 
-static bool run_on(int cpu)
+/*
+ * The process has a space, but neither a watch nor a file. It says so, and changes its memory when it is told to: once
+ * before the module is removed, and once after.
+ */
+static void use_space(int ready, int told)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return !sched_setaffinity(0, sizeof(set), &set);
-}
-
-/* Returns a file of /dev/peerpin whose only watch has ended. So file_release() has only the space to free. */
-static int used_file(void)
-{
-	static char page[WATCH_PAGE] = "mapped";
+	static char page[WATCH_PAGE] __attribute__((aligned(WATCH_PAGE))) = "mapped";
 	int fd = pin_open();
 	struct peerpin_watch w;
+	char c;
 
-	return fd >= 0 && !watch_at(fd, page, 1, &w) && !unwatch(fd, w.out_watch) ? fd : -1;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (fd < 0 || watch_at(fd, page, 1, &w) || unwatch(fd, w.out_watch) || close(fd))
+		_exit(1);
+	for (int i = 0; i < 2; i++)
+		if (write(ready, "", 1) != 1 || read(told, &c, 1) != 1 || madvise(page, WATCH_PAGE, MADV_DONTNEED))
+			_exit(2);
+	_exit(0);
 }
 
-/* Frees spaces all the time. So a grace period always runs, and this processor ends it. */
-static pid_t begin_grace_periods(void)
-{
-	pid_t pid = fork();
-
-	if (!pid)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (!pid)
-		close(used_file());
-	return pid;
-}
-
-static void *close_there(void *fd)
-{
-	return run_on(CLOSER) && !close(*(int *)fd) ? NULL : "close";
-}
-
-SETUP(everything_is_there)
-{
-	int f = open("/sys/module/srcutree/parameters/convert_to_big", O_RDONLY | O_CLOEXEC);
-	char big = 0;
-
-	EXPECT(read(f, &big, 1) == 1 && big == '1' && !close(f), "boot with srcutree.convert_to_big=1");
-	EXPECT(run_on(REMOVER), "two processors: %d", errno);
-}
-
-/* If the removal did not wait, the work item would run freed code when hog ends, and the kernel would stop. */
 static void remove_while_a_space_is_left(void)
 {
-	pthread_t closer;
-	void *wrong;
+	int ready[2], told[2], status;
+	uint64_t start;
 	pid_t pid;
-	int fd;
+	char c;
 
-	EXPECT(!module_load("kmod/peerpin.ko", ""), "load: %d", errno);
-	pid = begin_grace_periods();
-	fd = used_file();	/* after fork(): the child has no copy, so close_there() drops the last reference */
-	EXPECT(fd >= 0 && pid > 0 && !module_load("test/hog.ko", HOG), "begin: %d", errno);
-	usleep(100000);
-	EXPECT(!pthread_create(&closer, NULL, close_there, &fd), "thread");
-	pthread_join(closer, &wrong);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	EXPECT(!wrong && !module_remove("peerpin"), "remove: %s, %d", (char *)wrong, errno);
-	EXPECT(!module_remove("hog"), "remove: %d", errno);
-	usleep(200000);
+	EXPECT(!module_load("kmod/peerpin.ko", "") && !pipe(ready) && !pipe(told), "load: %d", errno);
+	pid = fork();
+	if (!pid)
+		use_space(ready[1], told[0]);
+	EXPECT(pid > 0 && !close(ready[1]) && read(ready[0], &c, 1) == 1, "the child is not ready: %d", errno);
+	EXPECT(!stall("space_range_start", LATE_MS) && write(told[1], "", 1) == 1, "stall: %d", errno);
+	for (int i = 0; i < 3000 && !stall_count(); i++)
+		usleep(1000);
+	EXPECT(stall_count() == 1, "no thread in the notifier");
+	start = now_ns();
+	EXPECT(!module_remove("peerpin"), "remove: %d", errno);
+	printf("# the removal took %lu ms\n", (now_ns() - start) / 1000000);
+	EXPECT(read(ready[0], &c, 1) == 1 && !stall_end(), "the process has not returned: %d", errno);
+	EXPECT(write(told[1], "", 1) == 1 && waitpid(pid, &status, 0) == pid && !status, "process: %d", status);
+	close(ready[0]);
+	close(told[0]);
+	close(told[1]);
 }
 
 CASE(removal_waits_for_the_last_space)

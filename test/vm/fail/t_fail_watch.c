@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Watches of /dev/peerpin, while each allocation fails in turn: the first of a file, later ones, unwatch, munmap */
+/*
+ * Watches of /dev/peerpin, while each allocation fails in turn: the first watch of a process and of a file, later
+ * watches, unwatch, munmap
+ */
 #include "fail.h"
 #include "test/vm/core/watch.h"
 
@@ -9,6 +12,22 @@ SETUP(everything_is_there)
 {
 	memory = watch_anonymous();
 	EXPECT(memory && !access("/dev/peerpin", F_OK), "type: emu/vm/run --kernel debug -- build/bin/vm/t_fail_watch");
+}
+
+/* The first round that allocates the MMU notifier keeps it until the process ends. */
+CASE(first_watch_of_a_process)
+{
+	struct peerpin_watch w;
+	int fd, ret;
+
+	FAIL_EACH(f) {
+		fd = pin_open();
+		FAIL(f, ret = watch_at(fd, memory, WATCH_BYTES, &w));
+		EXPECT_PLAUSIBLE(f, ret);
+		EXPECT(ret != -ENOMEM || w.out_reason == PEERPIN_REASON_NO_MEMORY, "allocation %u: reason %u", f.nth,
+		       w.out_reason);
+		close(fd);
+	}
 }
 
 /* A refused watch leaves no id taken: the next watch gets id 0. */
