@@ -299,7 +299,7 @@ CASE(forced_write_to_read_only_memory_changes_it)
 	span_unwatch(&s);
 	span_watch(s.at - WATCH_BYTES, &s);
 	CHECK_CASE();
-	EXPECT(pwrite(memory, "x", 1, (off_t)(uintptr_t)s.at) == 1, "/proc/self/mem: %d", errno);
+	EXPECT(pwrite(memory, "x", 1, (off_t)(uintptr_t)s.at) == 1, "/proc/self/mem: %d; Linux 7 needs proc_mem.force_override=always", errno);
 	MUST(s);
 	close(memory);
 	DONE_FILE(s, file);
