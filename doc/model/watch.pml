@@ -21,7 +21,7 @@
  *  - The registration takes the page that is mapped at that moment, and faults it in if there is none.
  *  - The room for notes never runs out: without room the owner waits for longer.
  *  - pp_space_add() never returns -ESTALE here. After -ESTALE the range is not in the tree, and the caller tries again
- *    or fails: neither adds a step.
+ *    or fails: neither adds a step. A pin gets and drops pages before it tries again, but never uses those pages.
  */
 
 byte page = 1;			/* the mapped page; 0: none */

@@ -18,7 +18,7 @@
 
 enum {
 	HOST_CHUNK = 1024,	/* pages between two calls of cond_resched() */
-	HOST_TRIES = 8,		/* attempts of a pin if its memory is unmapped during the pin */
+	HOST_TRIES = 8,		/* attempts of a pin if its pages are replaced during the pin */
 };
 
 static bool memlock_per_user;
@@ -251,6 +251,20 @@ static bool host_may_pin_files(unsigned long addr, unsigned long end)
 }
 #endif
 
+/*
+ * After fork(), the first write to a page that the child shares replaces the page (COW). If several threads write to a
+ * range or pin it, there is always a page that is being replaced. To pin all pages for a moment replaces all that are
+ * left, so the next try meets few such changes. The next try also finds all errors but -EINTR.
+ */
+static int host_break_cow(struct host_pin *p, unsigned long addr)
+{
+	int ret = host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)) ? host_get_pages(p, addr) : -EFAULT;
+
+	if (!ret)
+		host_drop_pages(p, p->count, false);
+	return ret == -EINTR ? ret : -ESTALE;
+}
+
 /* -ESTALE: a page of the range has changed during the try */
 static int host_try_pin(struct host_pin *p, unsigned long addr)
 {
@@ -258,6 +272,8 @@ static int host_try_pin(struct host_pin *p, unsigned long addr)
 
 	p->ended = false;
 	ret = pp_space_add(p->space, &p->range);
+	if (ret == -ESTALE)
+		return host_break_cow(p, addr);
 	if (ret)
 		return ret;
 	ret = host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)) ? host_get_pages(p, addr) : -EFAULT;
@@ -270,7 +286,7 @@ static int host_try_pin(struct host_pin *p, unsigned long addr)
 	return ret;
 }
 
-/* The process may unmap again and again, so the number of tries is bounded. */
+/* The process may replace pages again and again, so the number of tries is bounded. */
 static int host_pin_pages(struct host_pin *p, unsigned long addr)
 {
 	unsigned int i;

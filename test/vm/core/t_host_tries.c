@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Pins of host memory that changes or is missing during the pin: the pin ends, or waits until a signal comes. */
+/* Pins of host memory that changes or is missing during the pin. */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "test/vm/core/pin.h"
 #include "test/vm/harness/vmtest.h"
@@ -147,6 +148,71 @@ CASE(memory_that_changes_is_ESTALE)
 	EXPECT(err == -ESTALE && p.out_reason == PEERPIN_REASON_REVOKED, "%d after %u faults, reason %u", err, rounds,
 	       p.out_reason);
 	EXPECT(rounds >= SECOND_TRY, "%u faults", rounds);
+}
+
+/* ---- memory shared with a child ------------------------------------------------------ */
+
+enum {
+	SHARED = 1 << 20,
+	THREADS = 8,
+	FORKS = 20,
+};
+
+static char *shared;
+static pthread_barrier_t all_are_there;
+
+static void *pin_shared(__attribute__((unused)) void *arg)
+{
+	struct peerpin_pin p;
+	long err;
+
+	pthread_barrier_wait(&all_are_there);
+	err = pin_at(fd, (uintptr_t)shared, SHARED, &p);
+	return (void *)(err ?: unpin(fd, p.out_region));
+}
+
+/* The error of one of the threads, or 0 */
+static long pin_in_threads(void)
+{
+	pthread_t threads[THREADS];
+	long failed = 0;
+	void *err;
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, pin_shared, NULL))
+			abort();
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &err);
+		failed = failed ?: (long)err;
+	}
+	return failed;
+}
+
+/* Each pin breaks COW page by page. All threads do so at the same time, in the same pages. */
+CASE(threads_pin_memory_shared_with_a_child)
+{
+	long failed = 0;
+	pid_t child;
+	int i;
+
+	shared = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(shared != MAP_FAILED && !madvise(shared, SHARED, MADV_NOHUGEPAGE), "%s", strerror(errno));
+	EXPECT(!pthread_barrier_init(&all_are_there, NULL, THREADS), "barrier");
+	for (i = 0; i < vmtest_rounds(FORKS) && !failed; i++) {
+		memset(shared, i, SHARED);
+		child = fork();
+		EXPECT(child >= 0, "fork: %s", strerror(errno));
+		if (!child) {
+			pause();
+			_exit(0);
+		}
+		failed = pin_in_threads();
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	EXPECT(!failed, "round %d: %ld", i, failed);
+	munmap(shared, SHARED);
 }
 
 /* ---- signals ---------------------------------------------------------------------- */
