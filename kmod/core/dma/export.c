@@ -58,7 +58,7 @@ static void export_unlink(struct pp_export *e)
 
 	spin_lock_irq(&r->lock);
 	if (!list_empty(&e->in_region))
-		r->shares--;
+		WRITE_ONCE(r->shares, r->shares - 1);
 	list_del_init(&e->in_region);
 	spin_unlock_irq(&r->lock);
 }
@@ -435,7 +435,7 @@ static int export_link(struct pp_export *e)
 	} else if (r->shares == PP_SHARES_MAX) {
 		ret = -EDQUOT;
 	} else {
-		r->shares++;
+		WRITE_ONCE(r->shares, r->shares + 1);
 		list_add_tail(&e->in_region, &r->exports);
 	}
 	spin_unlock_irq(&r->lock);

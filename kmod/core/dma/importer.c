@@ -108,7 +108,7 @@ static int importer_list(struct pp_export *e, struct pp_importer *importer)
 
 	spin_lock_irq(&r->lock);
 	if (r->shares < PP_SHARES_MAX) {
-		r->shares++;
+		WRITE_ONCE(r->shares, r->shares + 1);
 		list_add_tail(&importer->in_export, &e->importers);
 	} else {
 		ret = -EDQUOT;
@@ -144,11 +144,12 @@ void pp_importer_detach(struct dma_buf *dmabuf,
 {
 	struct pp_export *e = dmabuf->priv;
 	struct pp_importer *importer = attachment->priv;
+	struct peerpin_region *r = e->region;
 
-	spin_lock_irq(&e->region->lock);
+	spin_lock_irq(&r->lock);
 	list_del(&importer->in_export);
-	e->region->shares--;
-	spin_unlock_irq(&e->region->lock);
+	WRITE_ONCE(r->shares, r->shares - 1);
+	spin_unlock_irq(&r->lock);
 	kfree(importer);
 }
 

@@ -188,7 +188,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 	struct peerpin_attach *a;
 
 	spin_lock_irq(&peer->lock);
-	peer->dying = true;
+	WRITE_ONCE(peer->dying, true);
 	spin_unlock_irq(&peer->lock);
 	/* wait for threads that are mapping: each lists its attachment or undoes the mapping */
 	wait_event(peer->idle, peer_is_zero(peer, &peer->users));

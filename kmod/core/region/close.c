@@ -115,7 +115,7 @@ void pp_region_work(struct work_struct *work)
 {
 	struct peerpin_region *r =
 		container_of(work, struct peerpin_region, work);
-	unsigned int inflight = READ_ONCE(r->inflight);
+	unsigned int inflight = data_race(r->inflight);	/* for the trace only */
 	bool revoked = READ_ONCE(r->state) != PP_ENDED && r->cause == PP_REVOKED;
 	u64 start = pp_trace_start(revoke);
 	bool drained = pp_region_take_down(r, pp_revoke_deadline(), false);
@@ -205,7 +205,7 @@ void pp_region_close_soon(struct peerpin_region *r)
 	if (!READ_ONCE(r->maps) && !READ_ONCE(r->shares))
 		return;
 	pp_region_end(r, PP_CLOSED);
-	if (READ_ONCE(r->inflight) || READ_ONCE(r->shares))
+	if (!pp_region_is_zero(r, &r->inflight) || READ_ONCE(r->shares))
 		pp_region_stop(r);
 }
 

@@ -119,7 +119,7 @@ bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause)
 		return false;
 	if (r->state == PP_LIVE && cause == PP_REVOKED)
 		pp_account_count_revoked(r->account);
-	r->cause = cause;
+	WRITE_ONCE(r->cause, cause);
 	pp_region_move_locked(r, r->state == PP_LIVE ? PP_ENDING : PP_ENDED);
 	pp_epoch_end(r->epoch);
 	pp_inflight_gather_all_locked(r);

@@ -46,7 +46,7 @@ static bool region_revoke(struct peerpin_region *r, unsigned long deadline, bool
 	bool drained;
 
 	pp_region_end(r, PP_REVOKED);
-	inflight = READ_ONCE(r->inflight);
+	inflight = data_race(r->inflight);	/* for the trace only */
 	drained = pp_region_take_down(r, deadline, overrule);
 	if (!region_defer(r, drained || overrule))
 		pp_region_release(r);

@@ -106,9 +106,12 @@ u64 pp_changes_last(const struct pp_changes *c, unsigned long start, unsigned lo
  */
 bool pp_changes_grow(struct pp_changes *c, spinlock_t *lock)
 {
-	u32 room = 2 * (READ_ONCE(c->room) + READ_ONCE(c->more));
 	struct pp_change *list;
+	u32 room;
 
+	spin_lock(lock);
+	room = 2 * (c->room + c->more);
+	spin_unlock(lock);
 	if (room > CHANGES_MAX)
 		return false;
 	list = kvmalloc_array(room, sizeof(*list), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -118,7 +121,7 @@ bool pp_changes_grow(struct pp_changes *c, spinlock_t *lock)
 	if (c->room < room) {
 		memcpy(list, c->list, c->ever * sizeof(*list));
 		swap(c->list, list);
-		WRITE_ONCE(c->room, room);
+		c->room = room;
 		c->full = false;
 	}
 	spin_unlock(lock);
