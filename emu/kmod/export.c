@@ -140,12 +140,12 @@ void emugpu_export_end(struct list_head *exports, struct list_head *ended)
 static void notify(struct emugpu_exported *exported)
 {
 	dma_resv_lock(&exported->resv, NULL);
-	exported->notifier = current;
+	WRITE_ONCE(exported->notifier, current);
 	if (exported->dmabuf) {
 		dma_buf_invalidate_mappings(exported->dmabuf);
 		emugpu_import_blame(exported);
 	}
-	exported->notifier = NULL;
+	WRITE_ONCE(exported->notifier, NULL);
 	dma_resv_unlock(&exported->resv);
 }
 

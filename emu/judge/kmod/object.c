@@ -22,7 +22,7 @@ struct object {
 	char name[NAME_LEN];
 };
 
-/* @lock protects the variables below, but judge_object_remove() first reads @watched without the lock. */
+/* @lock protects the variables below. Reads without the lock are marked data_race(): a stale value does no harm. */
 static DEFINE_RAW_SPINLOCK(lock);
 static DEFINE_HASHTABLE(by_address, HASH_BITS);
 static struct object objects[OBJECTS_MAX];
@@ -32,7 +32,7 @@ static unsigned long unwatched;
 
 static unsigned int used(void)
 {
-	return min_t(unsigned int, READ_ONCE(next), OBJECTS_MAX);
+	return min_t(unsigned int, data_race(next), OBJECTS_MAX);
 }
 
 static struct object *find(const void *at)
@@ -84,12 +84,18 @@ void judge_object_add(const void *at, size_t size, unsigned long caller)
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
+/* May be stale, but is false for a thread that frees a watched object: the allocation has raised @watched before. */
+static bool none_is_watched(void)
+{
+	return !data_race(watched);
+}
+
 void judge_object_remove(const void *at)
 {
 	struct object *object;
 	unsigned long flags;
 
-	if (!READ_ONCE(watched))
+	if (none_is_watched())
 		return;
 	raw_spin_lock_irqsave(&lock, flags);
 	object = find(at);
@@ -102,7 +108,7 @@ void judge_objects_remove(const void *const *all, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < n && READ_ONCE(watched); i++)
+	for (i = 0; i < n && !none_is_watched(); i++)
 		judge_object_remove(all[i]);
 }
 
@@ -129,7 +135,7 @@ static bool copy_of(unsigned int i, struct object *copy)
 {
 	unsigned long flags;
 
-	if (!READ_ONCE(objects[i].at))
+	if (!data_race(objects[i].at))
 		return false;
 	raw_spin_lock_irqsave(&lock, flags);
 	*copy = objects[i];
@@ -139,6 +145,7 @@ static bool copy_of(unsigned int i, struct object *copy)
 
 void judge_objects_show(struct seq_file *seq)
 {
+	unsigned long more = data_race(unwatched);
 	struct object copy;
 	unsigned int i;
 
@@ -151,8 +158,8 @@ void judge_objects_show(struct seq_file *seq)
 		else
 			seq_printf(seq, "%pS\n", (void *)copy.caller);
 	}
-	if (READ_ONCE(unwatched))
-		seq_printf(seq, "# %lu more allocations were not watched\n", unwatched);
+	if (more)
+		seq_printf(seq, "# %lu more allocations were not watched\n", more);
 }
 
 void judge_objects_reset(void)
