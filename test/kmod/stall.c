@@ -16,8 +16,8 @@ static unsigned int ms;
 module_param(ms, uint, 0444);
 MODULE_PARM_DESC(ms, "milliseconds that a call sleeps");
 
-static unsigned int stalled;
-module_param(stalled, uint, 0444);
+static atomic_t stalled = ATOMIC_INIT(0);
+module_param_named(stalled, stalled.counter, int, 0444);
 MODULE_PARM_DESC(stalled, "read: number of calls that have begun to sleep");
 
 static struct kprobe probe;
@@ -31,7 +31,7 @@ static unsigned long run_late(unsigned long a, unsigned long b, unsigned long c,
 	unsigned long result;
 
 	atomic_inc(&calls);
-	stalled++;
+	atomic_inc(&stalled);
 	msleep(ms);
 	result = late(a, b, c, d, e, f);
 	atomic_dec(&calls);
