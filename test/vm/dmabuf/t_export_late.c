@@ -264,7 +264,11 @@ static void let_go(int signal)
 	(void)signal;
 }
 
-/* Another driver holds locks. This must not delay the notification of another region. */
+/*
+ * Another driver holds locks of one region's dma-bufs. The notification of another region must not wait for them: its free
+ * would take the whole drain timeout. The notification may be late while the workqueue creates a worker for each item
+ * that waits for a lock, which takes more than a second on a debug kernel.
+ */
 CASE(locks_delay_no_other_regions_importer)
 {
 	struct peerpin_pin other;
@@ -275,7 +279,7 @@ CASE(locks_delay_no_other_regions_importer)
 	int one;
 
 	signal(SIGUSR1, let_go);
-	EXPECT(drain_timeout("2000") == 0, "parameter");
+	EXPECT(drain_timeout("6000") == 0, "parameter");
 	start();
 	for (i = 0; i < FLOOD; i++) {
 		CHECK_CASE();
@@ -291,11 +295,11 @@ CASE(locks_delay_no_other_regions_importer)
 	usleep(500000);
 	EXPECT(drain_timeout("0") == 0, "parameter");
 	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
-	EXPECT(drain_timeout("2000") == 0, "parameter");
+	EXPECT(drain_timeout("6000") == 0, "parameter");
 	log_skip();
 	began = now_ns();
 	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
-	EXPECT(ms_since(began) < 1000, "free took %lu ms", ms_since(began));
+	EXPECT(ms_since(began) < 3000, "free took %lu ms", ms_since(began));
 	EXPECT(notified(FLOOD) == 1 && !log_has(LATE, "0000:"), "%u notifications", notified(FLOOD));
 	took = ms_since(held);
 	for (i = 0; i < FLOOD; i++)
