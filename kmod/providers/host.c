@@ -251,6 +251,13 @@ static bool host_may_pin_files(unsigned long addr, unsigned long end)
 }
 #endif
 
+static int host_get_allowed_pages(struct host_pin *p, unsigned long addr)
+{
+	if (!host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)))
+		return -EFAULT;
+	return host_get_pages(p, addr);
+}
+
 /*
  * After fork(), the first write to a page that the child shares replaces the page (COW). If several threads write to a
  * range or pin it, there is always a page that is being replaced. To pin all pages for a moment replaces all that are
@@ -258,7 +265,7 @@ static bool host_may_pin_files(unsigned long addr, unsigned long end)
  */
 static int host_break_cow(struct host_pin *p, unsigned long addr)
 {
-	int ret = host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)) ? host_get_pages(p, addr) : -EFAULT;
+	int ret = host_get_allowed_pages(p, addr);
 
 	if (!ret)
 		host_drop_pages(p, p->count, false);
@@ -276,7 +283,7 @@ static int host_try_pin(struct host_pin *p, unsigned long addr)
 		return host_break_cow(p, addr);
 	if (ret)
 		return ret;
-	ret = host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)) ? host_get_pages(p, addr) : -EFAULT;
+	ret = host_get_allowed_pages(p, addr);
 	if (!ret && !host_commit(p)) {
 		host_drop_pages(p, p->count, false);
 		ret = -ESTALE;
