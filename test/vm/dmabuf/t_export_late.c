@@ -188,7 +188,7 @@ CASE(free_times_out_on_the_unmap)
 /* ---- two regions ---- */
 
 enum {
-	FLOOD = 300,	/* more than the 256 items that a workqueue handles at a time */
+	FLOOD = 300,	/* more than the 256 items that a workqueue handles at a time by default; peerpin's handle 512 */
 	SMALL = 4096,
 	HOLD_MS = 60000,	/* upper limit: a signal ends the hold before */
 };
