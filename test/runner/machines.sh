@@ -95,7 +95,8 @@ is_alone() { # LINE
 	[ -n "${line_alone[$1]}" ] || measures "$1"
 }
 
-# Groups the lines of one mode by VM: prints a row "SECONDS|OPTIONS|LINE LINE..." for each VM
+# Groups the lines of one mode by VM: prints a row "SUM|SECONDS|OPTIONS|LINE LINE..." for each VM. SUM is the sum of the
+# lines' timeouts, SECONDS the largest.
 group_lines() { # MODE LINE...
 	local name module_options machine_options seconds shares
 
@@ -108,13 +109,14 @@ group_lines() { # MODE LINE...
 	done | awk -F '|' -v OFS='|' -v most="$most" '
 		function flush(key) {
 			if (n[key])
-				print seconds[key], key, lines[key]
-			n[key] = seconds[key] = 0
+				print sum[key], seconds[key], key, lines[key]
+			n[key] = sum[key] = seconds[key] = 0
 			lines[key] = ""
 		}
 		{ key = $2 ($3 == "none" ? " " : "") }
 		!(key in n) { order[++keys] = key }
 		{ lines[key] = lines[key] (n[key]++ ? " " : "") $4 }
+		{ sum[key] += $1 }
 		$1 > seconds[key] { seconds[key] = $1 }
 		$3 != "all" || n[key] == most { flush(key) }
 		END { for (i = 1; i <= keys; i++) flush(order[i]) }'
