@@ -72,32 +72,33 @@ static void export_set_dmabuf(struct pp_export *e, struct dma_buf *dmabuf)
 
 /* ---- the region's end -------------------------------------------------------- */
 
-static bool export_is_mapped(struct pp_export *e)
+/* The state if the importers with move_notify have been notified now */
+static enum pp_export_told export_told_locked(const struct pp_export *e)
 {
-	struct peerpin_region *r = e->region;
-	bool mapped;
-
-	spin_lock_irq(&r->lock);
-	mapped = !list_empty(&e->maps);
-	spin_unlock_irq(&r->lock);
-	return mapped;
+	if (pp_importer_any_told_maps_locked(e))
+		return PP_EXPORT_TOLD;
+	return list_empty(&e->maps) ? PP_EXPORT_QUIET : PP_EXPORT_PINNED;
 }
 
 /*
  * The caller holds the reservation lock, because importers pin under that lock. A pin has an
- * effect on non-revocable memory only. Fences matter only if an importer had a mapping:
+ * effect on non-revocable memory only. Fences matter only if a notified importer had a mapping:
  * move_notify may undo the mapping and leave a fence.
  */
 static enum pp_export_told export_invalidate(struct pp_export *e)
 {
-	bool mapped = export_is_mapped(e);
+	struct peerpin_region *r = e->region;
+	enum pp_export_told told;
 
 	dma_resv_assert_held(&e->resv);
+	spin_lock_irq(&r->lock);
+	told = export_told_locked(e);
+	spin_unlock_irq(&r->lock);
 	if (e->region->provider->lasting && pp_importer_any_must_not_be_told(e))
 		return PP_EXPORT_PINNED;
 	if (e->dmabuf)
 		dma_buf_invalidate_mappings(e->dmabuf);
-	return mapped ? PP_EXPORT_TOLD : PP_EXPORT_QUIET;
+	return told;
 }
 
 static bool export_is_told(struct pp_export *e)
@@ -196,7 +197,7 @@ void pp_export_exit(void)
 static void export_tell_locked(struct pp_export *e)
 {
 	if (!pp_importer_any_can_be_told_locked(e)) {
-		e->told = list_empty(&e->maps) ? PP_EXPORT_QUIET : PP_EXPORT_TOLD;
+		e->told = export_told_locked(e);
 		return;
 	}
 	e->told = PP_EXPORT_TELLING;

@@ -187,6 +187,16 @@ bool pp_importer_any_can_be_told_locked(const struct pp_export *e)
 	return false;
 }
 
+bool pp_importer_any_told_maps_locked(const struct pp_export *e)
+{
+	const struct pp_import *m;
+
+	list_for_each_entry(m, &e->maps, in_export)
+		if (importer_is_dynamic(m->importer->attachment))
+			return true;
+	return false;
+}
+
 bool pp_importer_any_must_not_be_told(struct pp_export *e)
 {
 	struct pp_importer *importer;
@@ -445,15 +455,16 @@ struct pp_import *pp_import_take_locked(struct pp_export *e)
 }
 
 /*
- * In state TELLING no importer was notified, so all importers are noted. In the other states an importer that never
- * had a mapping cannot have left a fence, so this importer is not noted.
+ * In state TELLING no importer was notified, so all that can be are noted. In the other states an importer that never
+ * had a mapping cannot have left a fence, so this importer is not noted. Nothing waits for static importers.
  */
 void pp_importer_note_late_locked(const struct pp_export *e, struct pp_late *late)
 {
 	const struct pp_importer *importer;
 
 	list_for_each_entry(importer, &e->importers, in_export)
-		if (e->told == PP_EXPORT_TELLING || importer->has_mapped)
+		if (importer_is_dynamic(importer->attachment) &&
+		    (e->told == PP_EXPORT_TELLING || importer->has_mapped))
 			pp_late_note(late, importer->attachment->dev);
 }
 

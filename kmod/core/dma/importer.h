@@ -45,6 +45,9 @@ bool pp_importer_any_must_not_be_told(struct pp_export *e);
 /* has @e an importer with invalidate_mappings()? Under region->lock, as all functions below */
 bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
 
+/* has such an importer a mapping? */
+bool pp_importer_any_told_maps_locked(const struct pp_export *e);
+
 /* is a mapping left that its revocable importer must undo after a notification? */
 bool pp_importer_any_must_unmap_locked(const struct pp_export *e);
 

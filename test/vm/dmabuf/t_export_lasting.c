@@ -150,6 +150,35 @@ CASE(static_importer_keeps_memory_after_unpin)
 	FOR_EACH_KIND(static_keeps_until_it_unmaps(kind));
 }
 
+/*
+ * The static importer cannot be notified, and holds the memory until it unmaps. So nothing is to wait for its fence,
+ * even if a dynamic importer is attached, which has no mapping.
+ */
+static void static_with_fence_keeps(enum kind kind, bool beside_dynamic)
+{
+	uint64_t began;
+
+	start_import(kind, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
+	EXPECT(!beside_dynamic || attach_as(2, whole, DMABUF_CHECK_DYNAMIC, false) == 0, "attach");
+	log_skip();
+	began = now_ns();
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	EXPECT(ms_since(began) < 700 && !log_has("still uses a dma-buf", "0000:"), "unpin took %lu ms", ms_since(began));
+	expect_held(kind);
+	CHECK_CASE();
+	EXPECT(!beside_dynamic || (notified(2) == 1 && detach(2) == 0), "detach of the dynamic importer");
+	EXPECT(slot_call(DMABUF_CHECK_SIGNAL, 0) == 0 && detach(0) == 0, "detach");
+	finish(kind);
+}
+
+CASE(fence_beside_static_importer_delays_nothing)
+{
+	FOR_EACH_KIND(static_with_fence_keeps(kind, false));
+	FOR_EACH_KIND(static_with_fence_keeps(kind, true));
+}
+
 static void static_gone_before(enum kind kind)
 {
 	start_import(kind, DMABUF_CHECK_STATIC, false);
