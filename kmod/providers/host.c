@@ -173,17 +173,21 @@ static int host_await(unsigned long addr, int n, struct page **pages)
 }
 #endif
 
-/* Any signal ends the wait for a page, except the wait for a FUSE server, which only a fatal signal ends. */
+/*
+ * Any signal ends the wait for a page, except the wait for a FUSE server, which only a fatal signal ends. Only a fatal
+ * signal ends a pin that need not wait: otherwise a thread with a profiler's timer, or with io_uring's task work, might
+ * never finish a large pin.
+ */
 static int host_get_some(unsigned long addr, unsigned long count, struct page **pages)
 {
 	int n = min_t(unsigned long, count, HOST_CHUNK), got;
 
-	if (signal_pending(current))
+	if (fatal_signal_pending(current))
 		return -EINTR;
 	got = host_get_present(addr, n, pages);
 	if (got == -EFAULT)
 		got = host_await(addr, n, pages);
-	return got == -EFAULT && signal_pending(current) ? -EINTR : got;
+	return got == -EFAULT && fatal_signal_pending(current) ? -EINTR : got;
 }
 
 static int host_get_pages(struct host_pin *p, unsigned long addr)
@@ -293,7 +297,7 @@ static int host_try_pin(struct host_pin *p, unsigned long addr)
 	return ret;
 }
 
-/* The process may replace pages again and again, so the number of tries is bounded. */
+/* The process may replace pages again and again, so the number of tries is bounded, and any signal ends them. */
 static int host_pin_pages(struct host_pin *p, unsigned long addr)
 {
 	unsigned int i;
@@ -303,6 +307,8 @@ static int host_pin_pages(struct host_pin *p, unsigned long addr)
 		ret = host_try_pin(p, addr);
 		if (ret != -ESTALE)
 			break;
+		if (signal_pending(current))
+			return -EINTR;
 	}
 	return ret;
 }
@@ -336,7 +342,7 @@ static int host_alloc_pages(struct host_pin *p, struct pp_why *why)
 /* The core takes -EINVAL as "not memory of this provider". */
 static int host_explain(int ret, struct pp_why *why)
 {
-	if (ret == -EFAULT) {
+	if (ret == -EFAULT || ret == -EEXIST) {	/* -EEXIST: a mapping without struct pages */
 		why->reason = PEERPIN_REASON_NOT_MAPPED;
 		return -EINVAL;
 	}

@@ -223,8 +223,9 @@ enum peerpin_reason {
  * ESTALE	freed, or a huge page split, while being pinned; PERSISTENT also: a PCI driver was
  *		unbound meanwhile. Call again once. peerpin itself tries a few times while host
  *		memory changes, and each time waits for the changes of the range in progress
- * EINTR	a signal arrived: call again. Only a fatal signal ends the wait for a page that a FUSE
- *		server does not fill
+ * EINTR	a signal arrived while the call waited for a page or for a change of the range, or
+ *		before another try: call again. Only a fatal signal ends the wait for a page that
+ *		a FUSE server does not fill
  * others	from the provider (EIO, EHWPOISON...)
  * Guide 12.2.
  */

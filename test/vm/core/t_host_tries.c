@@ -254,4 +254,38 @@ CASE(signal_ends_wait_for_missing_page)
 	close(uffd);
 }
 
+enum {
+	LARGE = 32 << 20,	/* the pin takes several steps, and checks for signals in each */
+	LARGE_PINS = 10,
+};
+
+static void *signal_always(void *pinner)
+{
+	for (;;) {
+		pthread_kill(*(pthread_t *)pinner, SIGALRM);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+CASE(signals_do_not_end_pin_of_present_memory)
+{
+	char *p = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction act = { .sa_handler = ignore };
+	pthread_t me = pthread_self(), thread;
+	struct peerpin_pin pin;
+	int i, err = 0;
+
+	EXPECT(p != MAP_FAILED && !madvise(p, LARGE, MADV_NOHUGEPAGE), "%s", strerror(errno));
+	memset(p, 1, LARGE);
+	EXPECT(!sigaction(SIGALRM, &act, NULL) && !pthread_create(&thread, NULL, signal_always, &me), "signals");
+	CHECK_CASE();
+	for (i = 0; i < LARGE_PINS && !err; i++)
+		err = pin_at(fd, (uintptr_t)p, LARGE, &pin) ?: unpin(fd, pin.out_region);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	EXPECT(!err, "pin %d: %d, reason %u", i, err, pin.out_reason);
+	munmap(p, LARGE);
+}
+
 VMTEST_MAIN
