@@ -556,6 +556,28 @@ CASE(hugetlb_munmap_changes_it)
 	set_file("/proc/sys/vm/nr_hugepages", "0");
 }
 
+/* The kernel reports a discard of all hugetlb pages that fork() shares. The pages stay. */
+CASE(fork_may_change_hugetlb)
+{
+	struct peerpin_watch w;
+	int end, status;
+	pid_t pid;
+	char *p;
+
+	set_file("/proc/sys/vm/nr_hugepages", "1");
+	p = mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (p == MAP_FAILED)
+		SKIP("no huge page is left: %s", strerror(errno));
+	*p = 1;
+	EXPECT(!watch_at(watch_fd, p, WATCH_PAGE, &w), "%d", errno);
+	pid = sleeper(&end);
+	EXPECT(pid > 0 && !watch_lives(&w) && *p == 1, "the word has not changed: update the table in doc/lifetimes.md");
+	close(end);
+	EXPECT(waitpid(pid, &status, 0) == pid && !status, "child: %#x", status);
+	EXPECT(!unwatch(watch_fd, w.out_watch) && !munmap(p, HUGE), "unwatch");
+	set_file("/proc/sys/vm/nr_hugepages", "0");
+}
+
 /* ---- NUMA: a line of the suite with two nodes --------------------------------------------------- */
 
 static int move_page(void *p, int node)
