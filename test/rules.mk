@@ -53,7 +53,7 @@ $(call unit,gdrapi): private UNIT_WRAP := calloc
 $(call unit,thread): private UNIT_WRAP := clock_gettime
 
 # For these tests, the library looks up functions of the test by dlsym().
-$(call unit,cuda_lookup loader_lock verbs watch): private UNIT_LDFLAGS := -rdynamic
+$(call unit,cuda_lookup loader_lock ucm_loader verbs watch): private UNIT_LDFLAGS := -rdynamic
 
 # Files that the tests run or open
 FAKE := $(B)/bin/test/fake
@@ -73,7 +73,8 @@ $(call unit,fi_import): | $(patsubst %,$(FAKE)/lib%-fi.so,verbs verbs-1.12 shm)
 $(call unit,fi_import fork_lock loader_lock): | $(FAKE)/libfabric.so.1
 $(call unit,fork_lock loader_lock): | $(FAKE)/libucm.so.0
 $(call unit,fork_lock): | $(B)/emu/libcuda.so.1
-$(call unit,loader_lock): | $(FAKE)/plugin.so
+$(call unit,loader_lock ucm_loader): | $(FAKE)/plugin.so
+$(call unit,ucm_loader): | $(FAKE)/libibverbs.so.1 $(B)/lib/libpeerpin-ucm.so.1
 $(call unit,hook hook_subscriber): $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
 $(call unit,hook hook_subscriber): private UNIT_LDFLAGS := -Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/fake/hooked'
 $(call unit,hook): | $(HOOKED)/libversioned.so
@@ -83,7 +84,7 @@ $(call unit,hook_preload): | $(call unit,hook) $(patsubst %,$(HOOKED)/%.so,copy 
 
 FAKE_CUDA := $(FAKE)/libcuda.so.1 $(FAKE)/vendor/libcuda.so.1 $(HOOKED)/libcuda.so.1
 FAKE_PROVIDER := $(patsubst %,$(FAKE)/lib%-fi.so,verbs verbs-1.12 shm)
-FAKE_OTHER := $(patsubst %,$(FAKE)/%,plugin.so bound.so rereg.so libfabric.so.1 libucm.so.0) $(FAKE_PROVIDER) $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
+FAKE_OTHER := $(patsubst %,$(FAKE)/%,plugin.so bound.so rereg.so libibverbs.so.1 libfabric.so.1 libucm.so.0) $(FAKE_PROVIDER) $(patsubst %,$(HOOKED)/%.so,by_other libversioned next plugin)
 
 $(FAKE_CUDA) $(FAKE_OTHER): | $(HOOKED) $(FAKE)/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared $(FAKE_LDFLAGS) -o $@ $(filter-out %.h,$^)
@@ -92,6 +93,7 @@ $(FAKE)/libcuda.so.1: test/unit/mock/fake_cuda.c
 $(FAKE)/plugin.so: test/unit/mock/fake_plugin.c
 $(FAKE)/bound.so: test/unit/mock/fake_bound.c
 $(FAKE)/rereg.so: test/unit/mock/fake_rereg.c
+$(FAKE)/libibverbs.so.1: test/unit/mock/fake_verbs.c
 $(FAKE)/libfabric.so.1: test/unit/mock/fake_fabric.c test/unit/mock/fake_fabric.h
 $(FAKE)/libucm.so.0: test/unit/mock/fake_ucm.c
 $(FAKE_PROVIDER): test/unit/mock/fake_provider.c
@@ -106,6 +108,7 @@ $(HOOKED)/libcuda.so.1: private FAKE_LDFLAGS += -Wl,-Bsymbolic-functions
 $(HOOKED)/libversioned.so: private FAKE_LDFLAGS := -Wl,-soname,libversioned.so -Wl,--default-symver -Wl,-Bsymbolic
 $(FAKE)/bound.so: private FAKE_LDFLAGS := -Wl,--version-script=test/unit/mock/fake_bound.map
 $(FAKE)/rereg.so: private FAKE_LDFLAGS := -Wl,--version-script=test/unit/mock/fake_rereg.map
+$(FAKE)/libibverbs.so.1: private FAKE_LDFLAGS := -Wl,-soname,libibverbs.so.1 -Wl,--version-script=test/unit/mock/fake_verbs.map
 $(FAKE)/libfabric.so.1: private FAKE_LDFLAGS := -Wl,-soname,libfabric.so.1 -Wl,--version-script=test/unit/mock/fake_fabric.map
 $(FAKE)/libucm.so.0: private FAKE_LDFLAGS := -Wl,-soname,libucm.so.0
 $(HOOKED)/plugin.so: private FAKE_LDFLAGS := -Wl,-rpath,'$$ORIGIN'

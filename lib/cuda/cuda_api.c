@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include "lib/sys/loaded.h"
 #include "cuda_api.h"
 #include "libpeerpin-hook.h"
 
@@ -21,22 +21,6 @@ static void start_anew(void)
 static void init_once(void)
 {
 	pthread_atfork(NULL, NULL, start_anew);
-}
-
-static int first_object(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	(void)size;
-	*(unsigned long long *)arg = info->dlpi_adds;
-	return 1;
-}
-
-/* Number of objects that this process has loaded so far; cheaper than a search. */
-static unsigned long long loads(void)
-{
-	unsigned long long n = 0;
-
-	dl_iterate_phdr(first_object, &n);
-	return n;
 }
 
 /*
@@ -108,20 +92,22 @@ static void search(void)
 		dlclose(lib);
 }
 
+/*
+ * The caller may hold a lock that a constructor of a library waits for, as a caller in libfabric's cache does. So this
+ * does not call dlopen() without libcuda. With libcuda, the first call may wait for a constructor.
+ */
 const struct pp_cuda *pp_cuda(void)
 {
+	unsigned long long loads = atomic_load_explicit(&searched_at, memory_order_relaxed);
 	const struct pp_cuda *known;
-	unsigned long long now;
 
 	/* acquire: pairs with the release in publish() */
 	known = atomic_load_explicit(&found, memory_order_acquire);
 	if (known)
 		return known;
-	now = loads();
-	if (now == atomic_load_explicit(&searched_at, memory_order_relaxed))
-		return NULL;
-	search();
+	if (pp_is_loaded("libcuda.so", &loads))
+		search();
 	/* store the count from before the search, so that a load during the search causes another search */
-	atomic_store_explicit(&searched_at, now, memory_order_relaxed);
+	atomic_store_explicit(&searched_at, loads, memory_order_relaxed);
 	return atomic_load_explicit(&found, memory_order_acquire);
 }

@@ -3,20 +3,28 @@
 #ifndef PP_PROBE_H
 #define PP_PROBE_H
 
-#include <errno.h>
 #include "libpeerpin.h"
+#include "peerpin.h"
+#include "sys.h"
 
-/* Returns 0, or -EOPNOTSUPP for a module without watches, or another error of pp_watch(). */
+/*
+ * Returns 0, -EOPNOTSUPP for a module without watches, or another error of PEERPIN_IOC_WATCH. pp_watch() would ask
+ * CUDA, and so might call the dynamic loader: the callers hold a lock.
+ */
 static inline int pp_watch_probe(struct pp_ctx *ctx)
 {
 	static char probe;
-	struct pp_watched watched;
+	struct peerpin_watch watch = { .size = sizeof(watch), .addr = (uintptr_t)&probe, .length = sizeof(probe) };
+	struct peerpin_unwatch unwatch = { .size = sizeof(unwatch) };
 	int ret;
 
 	do
-		ret = pp_watch(ctx, &probe, sizeof(probe), &watched, NULL);
+		ret = pp_sys_ioctl(pp_fd(ctx), PEERPIN_IOC_WATCH, &watch);
 	while (ret == -EINTR);
-	return ret ? ret : pp_unwatch(ctx, &watched);
+	if (ret)
+		return ret == -ENOTTY ? -EOPNOTSUPP : ret;
+	unwatch.watch = watch.out_watch;
+	return pp_sys_ioctl(pp_fd(ctx), PEERPIN_IOC_UNWATCH, &unwatch);
 }
 
 #endif

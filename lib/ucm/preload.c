@@ -19,23 +19,71 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
+/* Functions of libibverbs */
+enum function { REG_MR, REG_MR_IOVA, REG_MR_IOVA2, REREG_MR, DEREG_MR, FUNCTIONS };
+
+static const struct {
+	const char *name, *version;
+} functions[FUNCTIONS] = {
+	[REG_MR] = { "ibv_reg_mr", "IBVERBS_1.1" },
+	[REG_MR_IOVA] = { "ibv_reg_mr_iova", "IBVERBS_1.7" },
+	[REG_MR_IOVA2] = { "ibv_reg_mr_iova2", "IBVERBS_1.8" },
+	[REREG_MR] = { "ibv_rereg_mr", "IBVERBS_1.1" },
+	[DEREG_MR] = { "ibv_dereg_mr", "IBVERBS_1.1" },
+};
+
+static _Atomic(void *) known[FUNCTIONS];
+
+/* The library of @function is never unloaded, because the address is kept. */
+static void keep(void *function)
+{
+	Dl_info info;
+
+	if (function && dladdr(function, &info))
+		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /*
  * The next function in the search order: libibverbs', or another preloaded library's. RTLD_NEXT does not find
  * libibverbs if a plugin has loaded it without RTLD_GLOBAL.
  */
-static void *next(const char *function, const char *version)
+static void *find(const char *name, const char *version)
 {
-	void *found = dlvsym(RTLD_NEXT, function, version), *verbs;
+	void *found = dlvsym(RTLD_NEXT, name, version), *verbs;
 
 	if (!found) {
-		verbs = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
-		found = verbs ? dlvsym(verbs, function, version) : NULL;
-		if (verbs)
-			dlclose(verbs);		/* the caller's library keeps libibverbs loaded */
+		verbs = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+		found = verbs ? dlvsym(verbs, name, version) : NULL;
 	}
+	keep(found);
+	return found;
+}
+
+/*
+ * The first call finds all functions, so that a deregistration after a registration does not call the dynamic loader. A
+ * cache may deregister under its lock. A constructor or destructor of a library runs under the loader's lock, and may wait
+ * for the deregistration. The function that deregisters is found first: once a thread can register, it can deregister.
+ * Returns NULL and sets errno if libibverbs lacks @function.
+ */
+static void *next(enum function function)
+{
+	void *found = atomic_load(&known[function]);
+	int i;
+
+	for (i = FUNCTIONS - 1; !found && i >= 0; i--)
+		atomic_store(&known[i], find(functions[i].name, functions[i].version));
+	found = atomic_load(&known[function]);
 	if (!found)
 		errno = ENOSYS;
 	return found;
+}
+
+/* For memory that ibv_reg_dmabuf_mr() or another function registers, which this library does not replace. */
+static void __attribute__((constructor)) find_early(void)
+{
+	PP_KEEP_ERRNO;
+
+	next(DEREG_MR);
 }
 
 /* One line for each process: a program may register at each transfer. */
@@ -95,7 +143,7 @@ PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr(struct ibv_pd *pd, void *addr, size_t len
 	struct pp_watched watched;
 	bool is_watched;
 
-	*(void **)&reg = next("ibv_reg_mr", "IBVERBS_1.1");
+	*(void **)&reg = next(REG_MR);
 	if (!reg)
 		return NULL;
 	is_watched = begin(addr, length, &watched);
@@ -125,13 +173,13 @@ static struct ibv_mr *reg_iova(reg_iova_fn *reg, struct ibv_pd *pd, void *addr, 
 PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 					    unsigned int access)
 {
-	return reg_iova((reg_iova_fn *)next("ibv_reg_mr_iova", "IBVERBS_1.7"), pd, addr, length, iova, access);
+	return reg_iova((reg_iova_fn *)next(REG_MR_IOVA), pd, addr, length, iova, access);
 }
 
 PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 					     unsigned int access)
 {
-	return reg_iova((reg_iova_fn *)next("ibv_reg_mr_iova2", "IBVERBS_1.8"), pd, addr, length, iova, access);
+	return reg_iova((reg_iova_fn *)next(REG_MR_IOVA2), pd, addr, length, iova, access);
 }
 
 /*
@@ -146,11 +194,11 @@ PP_PUBLIC int pp_ucm_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, v
 	struct pp_watched old, new;
 	int ret;
 
-	*(void **)&rereg = next("ibv_rereg_mr", "IBVERBS_1.1");
+	*(void **)&rereg = next(REREG_MR);
 	if (!rereg)
 		return IBV_REREG_MR_ERR_INPUT;
 	new_is_watched = moves && begin(addr, length, &new);
-	old_is_watched = moves && pp_ucm_watches() && pp_ranges_take(mr, &old);
+	old_is_watched = moves && pp_ucm_is_watching() && pp_ranges_take(mr, &old);
 	ret = rereg(mr, flags, pd, addr, length, access);
 	moved = !ret || ret == IBV_REREG_MR_ERR_DO_FORK_OLD;
 	end(moved ? mr : NULL, new_is_watched, &new);
@@ -165,10 +213,10 @@ PP_PUBLIC int pp_ucm_dereg_mr(struct ibv_mr *mr)
 	bool is_watched;
 	int ret;
 
-	*(void **)&dereg = next("ibv_dereg_mr", "IBVERBS_1.1");
+	*(void **)&dereg = next(DEREG_MR);
 	if (!dereg)
 		return ENOSYS;
-	is_watched = pp_ucm_watches() && pp_ranges_take(mr, &watched);
+	is_watched = pp_ucm_is_watching() && pp_ranges_take(mr, &watched);
 	ret = dereg(mr);
 	end(ret ? mr : NULL, is_watched, &watched);
 	return ret;

@@ -7,7 +7,7 @@ UCM_LIB_OBJ := $(addprefix $(B)/obj/lib/,sys/debug.pic.o sys/sys.pic.o cuda/proc
 USER_TARGETS += $(B)/lib/libpeerpin-ucm.so.1
 
 $(B)/obj/ucm/%.o: lib/ucm/%.c | $(B)/obj/ucm
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -DPP_IMPLEMENTATION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Ikmod/uapi -DPP_IMPLEMENTATION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 # nodelete: the hook keeps a pointer to a function
 $(B)/lib/libpeerpin-ucm.so.1: $(UCM_OBJ) $(UCM_LIB_OBJ) lib/ucm/libpeerpin-ucm.map $(B)/lib/libpeerpin.so | $(B)/lib

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "lib/sys/cancel.h"
 #include "lib/sys/debug.h"
+#include "lib/sys/loaded.h"
 #include "lib/sys/sys.h"
 #include "lib/sys/thread.h"
 #include "libpeerpin-hook.h"
@@ -102,8 +103,12 @@ static void begin_gpu(int error)
 /* The handle is kept, because the thread calls libucm. */
 static bool find(void)
 {
-	void *ucm = dlopen("libucm.so.0", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE), *function;
+	unsigned long long loads = 0;
+	void *ucm, *function;
 
+	if (!pp_is_loaded("libucm.so", &loads))
+		return false;
+	ucm = dlopen("libucm.so.0", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	function = ucm ? dlsym(ucm, "ucm_vm_munmap") : NULL;
 	if (function)
 		unmapped = (void (*)(void *, size_t))function;
@@ -144,5 +149,10 @@ bool pp_ucm_watches(void)
 		}
 		pthread_mutex_unlock(&lock);
 	}
+	return pp_ucm_is_watching();
+}
+
+bool pp_ucm_is_watching(void)
+{
 	return watches && pp_ranges_are_ours();
 }

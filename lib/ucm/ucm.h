@@ -12,4 +12,7 @@
  */
 bool pp_ucm_watches(void);
 
+/* As pp_ucm_watches(), but begins nothing, and so never waits for the dynamic loader. */
+bool pp_ucm_is_watching(void);
+
 #endif

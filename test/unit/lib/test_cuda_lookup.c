@@ -38,6 +38,13 @@ static void call_bar1(void)
 	pp_bar1(0, &bar1);
 }
 
+/* libfabric calls the library under a lock that a constructor may need. The case comes first, because CUDA is not loaded yet. */
+static void a_query_does_not_wait_for_a_constructor(void **state)
+{
+	(void)state;
+	load_plugin_meanwhile(call_query);
+}
+
 static void a_constructor_may_query(void **state)
 {
 	(void)state;
@@ -53,6 +60,7 @@ static void a_constructor_may_ask_for_bar1(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_query_does_not_wait_for_a_constructor),
 		cmocka_unit_test(a_constructor_may_query),
 		cmocka_unit_test(a_constructor_may_ask_for_bar1),
 		cmocka_unit_test(notices_cuda_when_it_is_loaded),

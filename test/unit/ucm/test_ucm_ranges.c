@@ -22,6 +22,18 @@ void pp_close(struct pp_ctx *ctx)
 	(void)ctx;
 }
 
+int pp_fd(const struct pp_ctx *ctx)
+{
+	(void)ctx;
+	return -1;
+}
+
+int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	(void)fd, (void)cmd, (void)arg;
+	return 0;
+}
+
 int pp_watch(struct pp_ctx *ctx, const void *addr, size_t length, struct pp_watched *out, struct pp_why *why)
 {
 	(void)ctx, (void)why;
