@@ -64,7 +64,7 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 		return -EINVAL;
 	if (emugpu_violation_of_pointer(peer, EMUGPU_CALLER) || emugpu_violation_of_pointer(page_table, EMUGPU_CALLER))
 		return -EINVAL;
-	*dma_mapping = NULL;
+	WRITE_ONCE(*dma_mapping, NULL);	/* the consumer's callback may run now, and look at it */
 	emugpu_tombstones_call_begins(&call);
 	err = map_pages(peer, page_table, dma_mapping, EMUGPU_CALLER);
 	emugpu_tombstones_call_ends(&call);

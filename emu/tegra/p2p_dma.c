@@ -50,7 +50,7 @@ int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *p
 
 	if (!dev || !page_table || !dma_mapping || !valid_dma_direction(direction))
 		return -EINVAL;
-	*dma_mapping = NULL;
+	WRITE_ONCE(*dma_mapping, NULL);	/* the consumer's callback may run now, and look at it */
 	emugpu_tombstones_call_begins(&call);
 	err = map_pages(dev, page_table, dma_mapping, direction, EMUGPU_CALLER);
 	emugpu_tombstones_call_ends(&call);

@@ -148,7 +148,7 @@ static void in_callback_end_maps(struct slot *slot)
 
 	mutex_lock(&maps_lock);
 	for (i = 0; i < P2P_CHECK_MAPS; i++)
-		if (slot->maps[i])
+		if (READ_ONCE(slot->maps[i]))	/* a call in progress may set it to NULL */
 			in_callback_end_map(slot, i);
 	mutex_unlock(&maps_lock);
 }
