@@ -184,9 +184,11 @@ add_net() {
 # panic=-1 oops=panic: an oops ends the VM, because later results cannot be trusted.
 # mitigations=off: an emulated processor does not speculate, and mitigations cost time.
 # ignore_loglevel: splats reach the log even if COMMAND sets a quiet console.
+# trace_options=norecord-cmd: to record the names of threads in a trace, the kernel patches code of the scheduler, and
+#   QEMU 7.2 may then run the old code: the VM dies or hangs. A trace has numbers of threads only.
 machine() {
 	board
-	append+=' panic=-1 oops=panic mitigations=off ignore_loglevel'
+	append+=' panic=-1 oops=panic mitigations=off ignore_loglevel trace_options=norecord-cmd'
 	add -nodefaults -display none -no-reboot
 	add_processor
 	[ -z "$icount" ] || add -icount shift=0	# an instruction takes 2^0 ns
