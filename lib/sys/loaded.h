@@ -25,8 +25,8 @@ static inline int pp_loaded_look(struct dl_phdr_info *info, size_t size, void *a
 }
 
 /*
- * Returns whether a library is loaded whose file name begins with @prefix. *@loads: the number of libraries that the
- * process had loaded at an earlier call, or 0; set to the present number. If no library was loaded since, returns false.
+ * Returns true if the file name of a loaded library begins with @prefix. *@loads is the number of libraries loaded so far,
+ * as an earlier call stored it, or 0. This call stores the present number. If the number is the same, returns false.
  *
  * dlopen(RTLD_NOLOAD) waits while another thread runs the constructors of a library. This function does not. So callers
  * under a lock that a constructor may wait for call this function first.

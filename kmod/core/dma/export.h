@@ -24,7 +24,7 @@ enum pp_export_told {
 	PP_EXPORT_TELLING,	/* a work item is queued */
 	PP_EXPORT_TOLD,	/* notified; a thread waits for the importers' fences and, since Linux 7.1, unmaps */
 	PP_EXPORT_LATE,	/* notified; at the deadline a fence was not signalled or a mapping was not undone */
-	PP_EXPORT_PINNED,	/* not notified: non-revocable memory that an importer has pinned, or that only static importers map */
+	PP_EXPORT_PINNED,	/* memory that an importer has pinned (then none is notified), or that only static importers map */
 	PP_EXPORT_QUIET,	/* no importer's device uses the memory */
 };
 
@@ -81,9 +81,9 @@ struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
  * and has a reference of @r.
  *
  * pp_export_tell_all() queues work items that notify all importers. pp_export_wait_all() waits
- * until all importers with invalidate_mappings() were notified, the fences of dma-bufs that these map
- * are signalled, and revocable importers have unmapped. At @deadline (jiffies) the wait ends, and the log names the importers that may still
- * use the memory.
+ * until all importers with invalidate_mappings() were notified, the fences of dma-bufs that these
+ * map are signalled, and revocable importers have unmapped. At @deadline (jiffies) the wait ends,
+ * and the log names the importers that may still use the memory.
  */
 void pp_export_tell_all(struct peerpin_region *r);
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
