@@ -405,14 +405,23 @@ static int imports(void)
 	return 0;
 }
 
-/* Without preloading: calls pp_fi_import() after its own monitor, or twice. */
-static int calls(void)
+static int (*import)(void);
+
+/* Without preloading */
+static void *load(void)
 {
 	void *lib = dlopen("libpeerpin-fi.so.1", RTLD_NOW);
-	int (*import)(void);
 
 	need(!lib, "dlopen");
 	*(void **)&import = dlsym(lib, "pp_fi_import");
+	return lib;
+}
+
+/* Calls pp_fi_import() after its own monitor, or twice. */
+static int calls(void)
+{
+	void *lib = load();
+
 	find();
 	if (count == 2)
 		need(import_other(), "own monitor");
@@ -423,6 +432,21 @@ static int calls(void)
 	domain = domain_open();
 	count = 100;
 	printf("%ld stale of %ld\n", rounds(domain, map(NULL)), count);
+	return 0;
+}
+
+static int unloads(void)
+{
+	void *lib = load(), *at = map(NULL);
+	struct fid_mr *mr;
+
+	need(import(), "pp_fi_import");
+	open_all();
+	need(fi_mr_reg(domain, at, size, ACCESS, 0, 0, 0, &mr, NULL), "fi_mr_reg");
+	need(dlclose(lib), "dlclose");
+	unmap(at);
+	printf("%ld stale of %ld after dlclose\n", rounds(domain, map(NULL)), count);
+	need(fi_close(&mr->fid), "fi_close");
 	return 0;
 }
 
@@ -445,7 +469,7 @@ int main(int argc, char **argv)
 		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "gpu", gpu }, { "hits", hits },
 		{ "rate", rate }, { "released", released },
 		{ "exits", exits }, { "closes", closes }, { "forks", forks }, { "execs", execs }, { "imports", imports },
-		{ "calls", calls }, { "doctor", doctor }, { "version", version },
+		{ "calls", calls }, { "unloads", unloads }, { "doctor", doctor }, { "version", version },
 	};
 	size_t i;
 
@@ -456,7 +480,7 @@ int main(int argc, char **argv)
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: fi_client stale|threads|domains|gpu|hits|rate|released|exits|closes|forks|execs|imports|calls|doctor "
+	fputs("usage: fi_client stale|threads|domains|gpu|hits|rate|released|exits|closes|forks|execs|imports|calls|unloads|doctor "
 	      "[COUNT [RANGES [SIZE]]]\n", stderr);
 	return 2;
 }

@@ -90,6 +90,11 @@ CASE(program_imports_by_a_call)
 	RUN("", "calls 1", "import: Success, again: Success, 0 stale of 100\n");
 }
 
+CASE(dlclose_with_open_registration)
+{
+	RUN("", "unloads 100", "0 stale of 100 after dlclose\n");
+}
+
 CASE(selected_monitor_is_kept)
 {
 	RUN(OURS "FI_MR_CACHE_MONITOR=memhooks ", "stale 10",
