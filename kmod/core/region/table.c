@@ -10,10 +10,12 @@
 
 struct pp_table_entry {
 	void *object;
-	struct pp_table_entry *next;	/* if free */
-	u32 index;
+	u32 next;	/* if free: the entry that was freed before */
 	u32 turn;	/* number of times that the entry was freed */
 };
+
+#define NO_ENTRY U32_MAX
+static_assert(PP_TABLE_MAX < NO_ENTRY);
 static_assert(((u64)PP_TABLE_FIRST << (PP_TABLE_CHUNKS - 1)) *
 	      sizeof(struct pp_table_entry) <= INT_MAX);
 
@@ -42,6 +44,7 @@ void pp_table_init(struct pp_table *t, u32 limit, gfp_t gfp)
 	mutex_init(&t->growing);
 	t->limit = limit;
 	t->gfp = gfp;
+	t->free = NO_ENTRY;
 }
 
 void pp_table_destroy(struct pp_table *t)
@@ -52,27 +55,26 @@ void pp_table_destroy(struct pp_table *t)
 		kvfree(t->chunks[i]);
 }
 
-static int table_first_time(struct pp_table *t, struct pp_table_entry **entry)
+static int table_first_time(struct pp_table *t, u32 *index)
 {
 	lockdep_assert_held(&t->lock);
 	if (t->ever == t->limit)
 		return -ENOSPC;
 	if (!t->chunks[table_chunk(t->ever)])
 		return -ENOMEM;
-	*entry = table_entry(t, t->ever);
-	(*entry)->index = t->ever;
+	*index = t->ever;
 	smp_store_release(&t->ever, t->ever + 1);	/* pairs with table_object() */
 	return 0;
 }
 
 /* Takes the entry freed last, else an entry that was never taken. */
-static int table_take_locked(struct pp_table *t, struct pp_table_entry **entry)
+static int table_take_locked(struct pp_table *t, u32 *index)
 {
 	lockdep_assert_held(&t->lock);
-	*entry = t->free;
-	if (!*entry)
-		return table_first_time(t, entry);
-	t->free = (*entry)->next;
+	if (t->free == NO_ENTRY)
+		return table_first_time(t, index);
+	*index = t->free;
+	t->free = table_entry(t, *index)->next;
 	return 0;
 }
 
@@ -93,7 +95,7 @@ static int table_add_chunk(struct pp_table *t, unsigned int at)
 }
 
 /*
- * A chunk can be 12 MB large, and many threads may need it at the same moment: one of them allocates, the others
+ * A chunk can be 8 MB large, and many threads may need it at the same moment: one of them allocates, the others
  * wait. 0: try again. If other threads took all entries meanwhile, the next try returns -ENOSPC.
  */
 static int table_grow(struct pp_table *t)
@@ -116,17 +118,16 @@ int pp_table_take(struct pp_table *t, void *object, u32 *index, u32 *turn)
 
 	do {
 		spin_lock(&t->lock);
-		ret = table_take_locked(t, &e);
-		if (!ret)
+		ret = table_take_locked(t, index);
+		if (!ret) {
+			e = table_entry(t, *index);
 			smp_store_release(&e->object, object);	/* pairs with table_object() */
+			if (turn)
+				*turn = e->turn;
+		}
 		spin_unlock(&t->lock);
 	} while (ret == -ENOMEM && !table_grow(t));
-	if (ret)
-		return ret;
-	*index = e->index;
-	if (turn)
-		*turn = e->turn;
-	return 0;
+	return ret;
 }
 
 /* The acquire loads pair with the release stores of the entry, and of @ever after the chunk exists. */
@@ -168,7 +169,7 @@ void pp_table_give(struct pp_table *t, u32 index)
 	WRITE_ONCE(e->object, NULL);
 	e->turn++;
 	e->next = t->free;
-	t->free = e;
+	t->free = index;
 	spin_unlock(&t->lock);
 }
 

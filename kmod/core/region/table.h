@@ -34,7 +34,7 @@ enum {
  * @limit: maximum number of entries, at most PP_TABLE_MAX
  * @gfp: GFP_KERNEL_ACCOUNT, or GFP_KERNEL for a table that all processes share
  * @ever: lowest index that was never taken
- * @free: first entry of the free list: the entry freed last; NULL if the list is empty
+ * @free: first entry of the free list: the entry freed last; U32_MAX if the list is empty
  */
 struct pp_table {
 	spinlock_t lock;
@@ -43,7 +43,7 @@ struct pp_table {
 	u32 limit;
 	gfp_t gfp;
 	u32 ever;
-	struct pp_table_entry *free;
+	u32 free;
 };
 
 void pp_table_init(struct pp_table *t, u32 limit, gfp_t gfp);

@@ -14,7 +14,7 @@
 enum {
 	DEVICE = 0,
 	THREADS = 16,
-	ENTRY_BYTES = 24,	/* of a table of watches */
+	ENTRY_BYTES = 16,	/* of a table of watches */
 	FIRST_CHUNK = 256,	/* its entries; each chunk has twice as many as the chunk before */
 	SMALL_CHUNK = 1 << 12,	/* smaller chunks are allocated too quickly for a race */
 	LAST_CHUNK = 1 << 14,
