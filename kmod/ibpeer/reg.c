@@ -135,6 +135,10 @@ static const struct peerpin_peer_ops reg_peer_ops = {
 	.stop = reg_stop,
 };
 
+enum {
+	PIN_TRIES = 8,
+};
+
 /* ---- pinning ----------------------------------------------------------------- */
 
 /*
@@ -153,10 +157,25 @@ static struct ibpeer_reg *reg_refused(void)
 	return &reg_no_memory;
 }
 
-/* On -ENOMEM (no memory, or no BAR1 space) takes the range, too: see reg_no_memory. */
+/*
+ * True also if the pin failed for lack of memory or of BAR1 space, because drivers were unbound during the pin, or by a
+ * signal. Then the registration fails with this error, and the core does not ask the next client: see reg_no_memory.
+ */
 static bool reg_is_ours(const struct peerpin_region *r)
 {
-	return !IS_ERR(r) || PTR_ERR(r) == -ENOMEM;
+	return !IS_ERR(r) || PTR_ERR(r) == -ENOMEM || PTR_ERR(r) == -ESTALE || PTR_ERR(r) == -EINTR;
+}
+
+/* -ESTALE: freed during the pin; or, if persistent, a PCI driver was unbound, and each unbinding can fail two pins. */
+static struct peerpin_region *reg_pin_by(struct peerpin_range *range)
+{
+	struct peerpin_region *r;
+	unsigned int tries = PIN_TRIES;
+
+	do
+		r = peerpin_region_pin(range, NULL);
+	while (r == ERR_PTR(-ESTALE) && --tries);
+	return r;
 }
 
 static bool reg_pin(struct ibpeer_reg *reg)
@@ -171,7 +190,7 @@ static bool reg_pin(struct ibpeer_reg *reg)
 
 	for (i = 0; i < ARRAY_SIZE(owners); i++) {
 		range.provider = owners[i];
-		reg->region = peerpin_region_pin(&range, NULL);
+		reg->region = reg_pin_by(&range);
 		if (reg_is_ours(reg->region))
 			return true;
 	}

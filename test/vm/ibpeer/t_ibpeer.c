@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* GPU memory registered with an InfiniBand core: choice of the client, refused devices, and the end. */
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "ibpeer.h"
+#include "test/vm/harness/stall.h"
 
 static int mr;
 
@@ -136,6 +138,39 @@ CASE(persistent_registration_outlives_free)
 	close(mr);
 	close(to);
 	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT_CLEAN();
+}
+
+static void *register_slowly(void *ret)
+{
+	*(int *)ret = mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0);
+	return NULL;
+}
+
+/*
+ * The unbinding of any PCI driver fails a persistent pin in progress, because the core does not know yet whether the pages
+ * are in a BAR of that device.
+ */
+CASE(unbind_of_other_device_leaves_registration_persistent)
+{
+	static int ret = -EDEADLK;
+	struct emugpu_test before, after;
+	pthread_t thread;
+	int stalled = 0;
+
+	mr = mr_open();
+	EXPECT(!gpu_alloc(GPU_A) && !module_load("kmod/peerpin_lsi.ko", "") && !emu_counts(gpu, &before), "alloc: %d", errno);
+	EXPECT(!stall("nvidia_p2p_get_pages_persistent", 8000) && !pthread_create(&thread, NULL, register_slowly, &ret),
+	       "stall: %d", errno);
+	for (double end = now() + 60; !stalled && now() < end; usleep(1000))
+		stalled = stall_count();
+	EXPECT(stalled == 1 && !module_remove("peerpin_lsi") && ret == -EDEADLK, "%d pins in progress", stalled);
+	EXPECT(!stall_end() && !pthread_join(thread, NULL) && !ret, "register: %d", ret);
+	EXPECT(!strcmp(mr_state(mr).out_name, "nv_mem"), "%s", mr_state(mr).out_name);
+	EXPECT(!emu_counts(gpu, &after) && after.counts.out_get_calls == before.counts.out_get_calls + 2, "%llu pins",
+	       after.counts.out_get_calls - before.counts.out_get_calls);
+	EXPECT(!emu_free(gpu, GPU_A) && !mr_state(mr).out_invalidated, "invalidated");
+	close(mr);
 	EXPECT_CLEAN();
 }
 
