@@ -20,6 +20,7 @@
  * interface.
  */
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
@@ -27,6 +28,8 @@
 #include "../core/region/provider.h"
 
 #define NV_PAGE_SIZE (64u << 10)
+#define NV_LARGEST (1ull << 40)	/* bytes, more than a GPU has */
+#define NV_LARGE (4ull << 30)	/* bytes; NVIDIA's driver allocates 1 MiB for them */
 
 enum {
 	NV_PUTS = 64,
@@ -44,6 +47,28 @@ static struct rw_semaphore nv_puts[NV_PUTS];
 static struct rw_semaphore *nv_puts_here(void)
 {
 	return &nv_puts[task_tgid_nr(current) % NV_PUTS];
+}
+
+/*
+ * Before NVIDIA's driver checks the address, it allocates 16 bytes for each page of 64 KiB, and charges them to no
+ * control group. So any user could exhaust the memory by long ranges. Therefore a range has at most NV_LARGEST bytes, and
+ * this lock lets one pin of more than NV_LARGE bytes run at a time. Lock order: nv_large, nv_puts.
+ */
+static DEFINE_MUTEX(nv_large);
+
+static int nv_enter(const struct pp_request *req, struct pp_why *why)
+{
+	if (req->length > NV_LARGEST) {
+		why->reason = PEERPIN_REASON_VENDOR_REFUSED;
+		return -EINVAL;
+	}
+	return req->length > NV_LARGE ? mutex_lock_killable(&nv_large) : 0;
+}
+
+static void nv_leave(const struct pp_request *req)
+{
+	if (req->length > NV_LARGE)
+		mutex_unlock(&nv_large);
 }
 
 /*
@@ -151,12 +176,16 @@ static int nv_pin(void *priv, const struct pp_request *req, struct pp_why *why)
 	p->p2p_token = req->p2p_token;
 	p->va_space_token = req->va_space_token;
 	p->addr = req->addr;
+	ret = nv_enter(req, why);
+	if (ret)
+		return ret;
 	down_read(puts);
 	/* on failure NVIDIA's driver may leave @table dangling: do not store it */
 	ret = nvidia_p2p_get_pages(req->p2p_token, req->va_space_token,
 				   req->addr, req->length, &table,
 				   nv_free_callback, (void *)req->cookie);
 	up_read(puts);
+	nv_leave(req);
 	if (ret)
 		return nv_explain(ret, req, why);
 	p->table = table;
@@ -243,8 +272,12 @@ static int nv_pin_lasting(struct nv_pin *p, const struct pp_request *req,
 		return -EOPNOTSUPP;
 	}
 	p->addr = req->addr;
+	ret = nv_enter(req, why);
+	if (ret)
+		return ret;
 	ret = nvidia_p2p_get_pages_persistent(req->addr, req->length, &table,
 					      flags);
+	nv_leave(req);
 	if (ret)
 		return nv_explain(ret, req, why);
 	p->table = table;

@@ -212,6 +212,9 @@ static int tegra_pin(void *priv, const struct pp_request *req,
 	}
 	spin_lock_init(&p->lock);
 	ret = tegra_look_at(req->addr, req->length, &p->caching) ? 0 : -EINVAL;
+	/* nv-oot allocates a pointer for each page by kcalloc(), which warns above KMALLOC_MAX_SIZE */
+	if (!ret && req->length > KMALLOC_MAX_SIZE / sizeof(struct page *) * TEGRA_PAGE_SIZE)
+		ret = -ENOMEM;
 	if (!ret)
 		ret = tegra_get_pages(p, req);
 	return ret ? tegra_explain(ret, why) : 0;

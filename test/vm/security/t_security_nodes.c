@@ -264,9 +264,15 @@ static void says_too_much(void)
 CASE(huge_arguments_are_refused)
 {
 	struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct emugpu_test before, after;
+	int gpu = emu_open();
 
-	EXPECT(!setrlimit(RLIMIT_MEMLOCK, &none), "%s", strerror(errno));
+	EXPECT(!setrlimit(RLIMIT_MEMLOCK, &none) && !emu_counts(gpu, &before), "%s", strerror(errno));
 	AS_USER(MALLORY, says_too_much);
+	EXPECT(!emu_counts(gpu, &after) && after.counts.out_get_calls == before.counts.out_get_calls,
+	       "NVIDIA's driver was asked %llu times: it allocates lists as long as the range",
+	       after.counts.out_get_calls - before.counts.out_get_calls);
+	close(gpu);
 }
 
 static void past_the_end(void)

@@ -101,6 +101,15 @@ CASE(range_past_cuda_memory_is_refused)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
+CASE(array_of_pages_too_long_for_kcalloc_is_ENOMEM)
+{
+	uint64_t gets = get_calls();
+	struct peerpin_pin p;
+
+	EXPECT(pin_by(file, VA, (2ull << 30) + PAGE, PEERPIN_PROVIDER_TEGRA, &p) == -ENOMEM &&
+	       p.out_reason == PEERPIN_REASON_NO_MEMORY && get_calls() == gets, "errno %d, reason %u", errno, p.out_reason);
+}
+
 static int pin_in_child(void)
 {
 	struct peerpin_pin p;
