@@ -331,9 +331,26 @@ static struct pp_space *space_find(const struct mm_struct *mm)
 	return s;
 }
 
+/*
+ * The kernel locks the reverse maps of all mappings one after the other, and fails as soon as a signal is pending. A
+ * process with many mappings and a profiler's timer might never succeed. So this function blocks all signals but
+ * SIGKILL meanwhile.
+ */
+static struct mmu_notifier *space_notifier_locked(struct mm_struct *mm)
+{
+	struct mmu_notifier *n;
+	sigset_t most, before;
+
+	siginitsetinv(&most, sigmask(SIGKILL));
+	sigprocmask(SIG_BLOCK, &most, &before);
+	n = mmu_notifier_get_locked(&space_ops, mm);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return n;
+}
+
 static struct pp_space *space_make_locked(struct mm_struct *mm)
 {
-	struct mmu_notifier *n = mmu_notifier_get_locked(&space_ops, mm);
+	struct mmu_notifier *n = space_notifier_locked(mm);
 	struct pp_space *s;
 
 	if (IS_ERR(n))

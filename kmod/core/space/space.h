@@ -58,7 +58,8 @@ static inline u64 pp_space_range_bytes(const struct pp_space_range *range)
  * address space ends, and later calls take no lock.
  *
  * Context: process, without mmap_lock. Return: the space with a reference; ERR_PTR(-ENOMEM), or
- * -EINTR if a signal arrived; only a fatal signal ends the wait for mmap_lock.
+ * -EINTR after a fatal signal; while the locks are taken, also if the process is stopped, traced or frozen, or gets
+ * task work (io_uring).
  */
 struct pp_space *pp_space_get(void);
 
