@@ -127,56 +127,91 @@ static void host_drop_pages(struct host_pin *p, unsigned long count, bool dirty)
 }
 
 /* host_get_present() and host_await() pin up to @n pages and return the number of pinned pages or an error, never 0. */
-#if PP_LONGTERM_PINS_WAIT
+
 /*
- * FOLL_NOFAULT: otherwise pin_user_pages_fast() waits for a missing page until a fatal signal comes. It does not accept
- * FOLL_INTERRUPTIBLE.
+ * Without FOLL_NOFAULT, pin_user_pages_fast() waits for a missing page: before 6.3 with mmap_lock held and in spite of
+ * SIGKILL, since 6.3 until SIGKILL. It does not accept FOLL_INTERRUPTIBLE. For hugetlb, 6.3 and 6.4 ignore FOLL_NOFAULT.
  */
 static int host_get_present(unsigned long addr, int n, struct page **pages)
 {
 	return pin_user_pages_fast(addr, n, FOLL_WRITE | FOLL_LONGTERM | FOLL_NOFAULT, pages) ?: -EFAULT;
 }
 
+#if PP_LONGTERM_PINS_WAIT
 static int host_await(unsigned long addr, int n, struct page **pages)
 {
 	return pin_user_pages_unlocked(addr, n, pages, FOLL_WRITE | FOLL_LONGTERM | FOLL_INTERRUPTIBLE) ?: -EFAULT;
 }
 #else
-static int host_get_present(unsigned long addr, int n, struct page **pages)
+static vm_fault_t host_fault_one_locked(unsigned long addr, unsigned int flags)
 {
-	return pin_user_pages_fast(addr, n, FOLL_WRITE | FOLL_LONGTERM, pages) ?: -EFAULT;
+	struct vm_area_struct *vma = vma_lookup(current->mm, addr);
+
+	mmap_assert_locked(current->mm);
+	if (!vma || !(vma->vm_flags & VM_WRITE) || vma->vm_flags & (VM_IO | VM_PFNMAP))
+		return VM_FAULT_SIGSEGV;
+	return handle_mm_fault(vma, addr, FAULT_FLAG_DEFAULT | FAULT_FLAG_WRITE | flags, NULL);
 }
 
 /*
- * With FOLL_LONGTERM this kernel fails for a page that userfaultfd has not filled yet, and does not wait. So
- * fault the page in here, which waits until the page is filled.
+ * Faults in up to @n pages from @addr. Stops at the first fault that fails, or that had to wait: the kernel has then
+ * unlocked mmap_lock. Return: the result of that fault; 0 if no fault failed or only one after the first. Then the caller
+ * pins the pages before it, and meets the failure in its next call.
  */
-static bool host_fault_in(unsigned long addr)
+static vm_fault_t host_fault_in(unsigned long addr, int n, unsigned int flags)
 {
-	struct vm_area_struct *vma;
-	vm_fault_t fault = VM_FAULT_SIGSEGV;
+	unsigned long end = addr + ((unsigned long)n << PAGE_SHIFT), at;
+	vm_fault_t fault = 0;
 
-	mmap_read_lock(current->mm);
-	vma = vma_lookup(current->mm, addr);
-	if (vma && vma->vm_flags & VM_WRITE)
-		fault = handle_mm_fault(vma, addr, FAULT_FLAG_DEFAULT | FAULT_FLAG_WRITE, NULL);
-	if (!(fault & (VM_FAULT_RETRY | VM_FAULT_COMPLETED)))
-		mmap_read_unlock(current->mm);	/* otherwise it has been unlocked */
-	return !(fault & VM_FAULT_ERROR);
+	if (mmap_read_lock_killable(current->mm))
+		return VM_FAULT_RETRY;
+	for (at = addr; at < end; at += PAGE_SIZE) {
+		fault = host_fault_one_locked(at, flags);
+		if (fault & (VM_FAULT_RETRY | VM_FAULT_COMPLETED))
+			return fault;
+		if (fault & VM_FAULT_ERROR)
+			break;
+		cond_resched();
+	}
+	mmap_read_unlock(current->mm);
+	return at == addr ? fault : 0;
 }
 
+/*
+ * Before 6.3 a pin with FOLL_LONGTERM cannot wait so that signals end the wait. So the faults happen here, outside
+ * ZONE_MOVABLE. userfaultfd can make one page wait twice: missing, then write-protected. A fault can also return 0 and
+ * leave the page missing or read-only, if another thread changed the page table. HOST_TRIES bounds such faults, because
+ * of memory that is never pinned, like memfd_secret(): each fault there returns 0.
+ */
 static int host_await(unsigned long addr, int n, struct page **pages)
 {
-	if (!host_fault_in(addr))
-		return -EFAULT;
-	return signal_pending(current) ? -EINTR : host_get_present(addr, n, pages);
+	unsigned int tries = HOST_TRIES, flags = 0, saved;
+	vm_fault_t fault;
+	int got;
+
+	do {
+		saved = memalloc_pin_save();
+		fault = host_fault_in(addr, n, flags);
+		memalloc_pin_restore(saved);
+		if (fault & VM_FAULT_ERROR)
+			return vm_fault_to_errno(fault, 0) ?: -EFAULT;
+		if (fault & VM_FAULT_RETRY && fatal_signal_pending(current))
+			return -EINTR;
+		got = host_get_present(addr, n, pages);
+		if (got != -EFAULT)
+			return got;
+		if (fault & VM_FAULT_RETRY && signal_pending(current))
+			return -EINTR;
+		flags = fault & VM_FAULT_RETRY ? FAULT_FLAG_TRIED : 0;
+	} while (flags || --tries);
+	return -EFAULT;
 }
 #endif
 
 /*
- * Any signal ends the wait for a page, except the wait for a FUSE server, which only a fatal signal ends. Only a fatal
- * signal ends a pin that need not wait: otherwise a thread with a profiler's timer, or with io_uring's task work, might
- * never finish a large pin.
+ * Any signal ends a wait for userfaultfd, and a fatal signal a wait for a file or for swap. No signal ends a wait for a FUSE
+ * server without asynchronous reads. Only a fatal signal ends a pin that need not wait: otherwise a thread with a
+ * profiler's timer, or with io_uring's task work, might never finish a large pin.
  */
 static int host_get_some(unsigned long addr, unsigned long count, struct page **pages)
 {

@@ -224,8 +224,9 @@ enum peerpin_reason {
  *		unbound meanwhile. Call again once. peerpin itself tries a few times while host
  *		memory changes, and each time waits for the changes of the range in progress
  * EINTR	a signal arrived while the call waited for a page or for a change of the range, or
- *		before another try: call again. Only a fatal signal ends the wait for a page that
- *		a FUSE server does not fill
+ *		before another try: call again. Only a fatal signal ends the wait for a page of a
+ *		file, and none the wait for a FUSE server without asynchronous reads. The first pin
+ *		or watch of a process also ends if the process is stopped, traced or frozen
  * others	from the provider (EIO, EHWPOISON...)
  * Guide 12.2.
  */

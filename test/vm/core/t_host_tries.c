@@ -30,10 +30,10 @@ SETUP(everything_is_there)
 /* ---- userfaultfd --------------------------------------------------------------- */
 
 /* PAGES pages. After the first page @count pages stay missing until a thread fills them. NULL: there is no userfaultfd. */
-static char *pages_to_come(int *uffd, unsigned int count)
+static char *pages_to_come(int *uffd, unsigned int count, uint64_t mode)
 {
 	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING | mode };
 	char *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	range.range.start = (uintptr_t)p + PAGE;
@@ -48,35 +48,66 @@ static char *pages_to_come(int *uffd, unsigned int count)
 static int uffd;
 static char *missing;
 
+static bool next_message(struct uffd_msg *message)
+{
+	return read(uffd, message, sizeof(*message)) == sizeof(*message) && message->event == UFFD_EVENT_PAGEFAULT;
+}
+
 static void *deliver(__attribute__((unused)) void *arg)
 {
 	static char data[PAGE] = "delivered";
 	struct uffdio_copy copy = { .dst = (uintptr_t)missing + PAGE, .src = (uintptr_t)data, .len = PAGE };
 	struct uffd_msg message;
 
-	if (read(uffd, &message, sizeof(message)) != sizeof(message) || message.event != UFFD_EVENT_PAGEFAULT)
+	if (!next_message(&message))
 		return "no fault";
 	return ioctl(uffd, UFFDIO_COPY, &copy) ? "copy" : NULL;
 }
 
-CASE(pin_waits_for_missing_page)
+/* Delivers a page that may not be written yet, and permits that at the next fault. */
+static void *deliver_protected(__attribute__((unused)) void *arg)
+{
+	static char data[PAGE] = "protected";
+	uint64_t at = (uintptr_t)missing + PAGE;
+	struct uffdio_copy copy = { .dst = at, .src = (uintptr_t)data, .len = PAGE, .mode = UFFDIO_COPY_MODE_WP };
+	struct uffdio_writeprotect permit = { .range = { at, PAGE } };
+	struct uffd_msg message;
+
+	if (!next_message(&message) || ioctl(uffd, UFFDIO_COPY, &copy))
+		return "copy";
+	if (!next_message(&message) || !(message.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP))
+		return "no second fault";
+	return ioctl(uffd, UFFDIO_WRITEPROTECT, &permit) ? "permit" : NULL;
+}
+
+static void pin_delivered_page(uint64_t mode, void *(*run)(void *), const char *content)
 {
 	struct peerpin_pin p;
 	pthread_t thread;
 	void *wrong;
 	int err;
 
-	missing = pages_to_come(&uffd, 1);
+	missing = pages_to_come(&uffd, 1, mode);
 	if (!missing && uffd < 0)
 		SKIP("this kernel has no userfaultfd");
-	EXPECT(missing && !pthread_create(&thread, NULL, deliver, NULL), "userfaultfd: %s", strerror(errno));
+	EXPECT(missing && !pthread_create(&thread, NULL, run, NULL), "userfaultfd: %s", strerror(errno));
 	err = pin_at(fd, (uintptr_t)missing, PAGES * PAGE, &p);
 	EXPECT(!err, "pin: %d, reason %u", err, p.out_reason);
 	pthread_join(thread, &wrong);
-	EXPECT(!wrong && !strcmp(missing + PAGE, "delivered"), "%s", (char *)wrong);
+	EXPECT(!wrong && !strcmp(missing + PAGE, content), "%s", (char *)wrong);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 	munmap(missing, PAGES * PAGE);
 	close(uffd);
+}
+
+CASE(pin_waits_for_missing_page)
+{
+	pin_delivered_page(0, deliver, "delivered");
+}
+
+CASE(pin_waits_twice_for_protected_page)
+{
+	pin_delivered_page(UFFDIO_REGISTER_MODE_WP, deliver_protected, "protected");
 }
 
 /* ---- memory that changes ---------------------------------------------------------- */
@@ -90,7 +121,7 @@ static char *next_fault(void)
 {
 	struct uffd_msg message;
 
-	if (read(uffd, &message, sizeof(message)) != sizeof(message) || message.event != UFFD_EVENT_PAGEFAULT)
+	if (!next_message(&message))
 		return NULL;
 	return (char *)(uintptr_t)message.arg.pagefault.address - message.arg.pagefault.address % PAGE;
 }
@@ -126,7 +157,7 @@ static void pin_memory_that_changes(struct peerpin_pin *p, int *err)
 
 	rounds = 0;
 	pinning = pthread_self();
-	missing = pages_to_come(&uffd, 2);
+	missing = pages_to_come(&uffd, 2, 0);
 	if (!missing && uffd < 0)
 		SKIP("this kernel has no userfaultfd");
 	EXPECT(missing && !pthread_create(&thread, NULL, fill_by_turns, NULL), "userfaultfd: %s", strerror(errno));
@@ -244,7 +275,7 @@ CASE(signal_ends_wait_for_missing_page)
 	struct peerpin_pin p;
 	int err;
 
-	missing = pages_to_come(&uffd, 1);
+	missing = pages_to_come(&uffd, 1, 0);
 	if (!missing && uffd < 0)
 		SKIP("this kernel has no userfaultfd");
 	EXPECT(missing && !sigaction(SIGALRM, &act, NULL) && !setitimer(ITIMER_REAL, &soon, NULL), "%s", strerror(errno));
@@ -257,6 +288,8 @@ CASE(signal_ends_wait_for_missing_page)
 enum {
 	LARGE = 32 << 20,	/* the pin takes several steps, and checks for signals in each */
 	LARGE_PINS = 10,
+	MAPPINGS = 2000,
+	FIRST_PINS = 5,
 };
 
 static void *signal_always(void *pinner)
@@ -266,6 +299,39 @@ static void *signal_always(void *pinner)
 		usleep(100);	/* without a pause the handler could run all the time */
 	}
 	return NULL;
+}
+
+/* Each second page is read-only, so each page is a mapping of its own. */
+static int first_pin_beside_signals(void)
+{
+	char *p = mmap(NULL, MAPPINGS * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction act = { .sa_handler = ignore };
+	pthread_t me = pthread_self(), thread;
+	struct peerpin_pin pin;
+	int own = pin_open(), i;
+
+	for (i = 1; i < MAPPINGS; i += 2)
+		if (mprotect(p + i * PAGE, PAGE, PROT_READ))
+			return 1;
+	*p = 1;
+	if (sigaction(SIGALRM, &act, NULL) || pthread_create(&thread, NULL, signal_always, &me))
+		return 1;
+	return pin_at(own, (uintptr_t)p, PAGE, &pin) ? errno : 0;
+}
+
+/* The first pin of a process registers an MMU notifier. */
+CASE(signals_do_not_end_first_pin_of_process)
+{
+	int i, status = 0;
+	pid_t child;
+
+	for (i = 0; i < FIRST_PINS && !status; i++) {
+		child = fork();
+		if (!child)
+			_exit(first_pin_beside_signals());
+		EXPECT(child > 0 && waitpid(child, &status, 0) == child, "%s", strerror(errno));
+	}
+	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status), "process %d: %s", i, strerror(WEXITSTATUS(status)));
 }
 
 CASE(signals_do_not_end_pin_of_present_memory)

@@ -10,7 +10,6 @@
 
 enum {
 	SIZE = 2 << 20,
-	COMPRESSED = 4,	/* MODULE_INIT_COMPRESSED_FILE */
 };
 
 /* Argument of DRM_IOCTL_PRIME_FD_TO_HANDLE and DRM_IOCTL_GEM_CLOSE */
@@ -32,40 +31,15 @@ static int gpu, fd, vgem;
 
 /* ---- the module and its dependencies ---- */
 
-static int load_file(const char *path, int flags)
-{
-	int node = open(path, O_RDONLY | O_CLOEXEC);
-	int err = node < 0 || syscall(SYS_finit_module, node, "", flags) ? -errno : 0;
-
-	close(node);
-	return err == -EEXIST ? 0 : err;
-}
-
-static int load_driver(const char *name)
-{
-	struct utsname kernel;
-	char path[320];
-	int err;
-
-	uname(&kernel);
-	snprintf(path, sizeof(path), "build/%s/kernel/lib/modules/%s/kernel/drivers/gpu/drm/%s.ko", kernel.release,
-		 kernel.release, name);
-	err = load_file(path, 0);
-	if (err != -ENOENT)
-		return err;
-	strcat(path, ".xz");
-	return load_file(path, COMPRESSED);
-}
-
 /* Some of these modules are built in, and some exist in other kernels only: ignore a failure. */
 static int load_vgem(void)
 {
-	load_driver("drm_panel_orientation_quirks");
-	load_driver("drm");
-	load_driver("drm_client_lib");
-	load_driver("drm_kms_helper");
-	load_driver("drm_shmem_helper");
-	return load_driver("vgem/vgem");
+	module_load_kernel("drivers/gpu/drm/drm_panel_orientation_quirks");
+	module_load_kernel("drivers/gpu/drm/drm");
+	module_load_kernel("drivers/gpu/drm/drm_client_lib");
+	module_load_kernel("drivers/gpu/drm/drm_kms_helper");
+	module_load_kernel("drivers/gpu/drm/drm_shmem_helper");
+	return module_load_kernel("drivers/gpu/drm/vgem/vgem");
 }
 
 /* ---- calls ---- */

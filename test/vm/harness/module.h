@@ -35,6 +35,28 @@ static inline int module_load(const char *file, const char *parameters)
 	return err;
 }
 
+/* Load a module of the kernel itself, like "fs/fuse/fuse". */
+static inline int module_load_kernel(const char *name)
+{
+	struct utsname kernel;
+	char path[320];
+	int node, err, compressed = 0;
+
+	uname(&kernel);
+	snprintf(path, sizeof(path), "build/%s/kernel/lib/modules/%s/kernel/%s.ko", kernel.release, kernel.release, name);
+	node = open(path, O_RDONLY | O_CLOEXEC);
+	if (node < 0 && errno == ENOENT) {
+		compressed = 4;	/* MODULE_INIT_COMPRESSED_FILE */
+		strcat(path, ".xz");
+		node = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (node < 0)
+		return -errno;
+	err = syscall(SYS_finit_module, node, "", compressed) ? -errno : 0;
+	close(node);
+	return err == -EEXIST ? 0 : err;
+}
+
 /* True for Linux @major.@minor and newer kernels */
 static inline bool kernel_since(int major, int minor)
 {
