@@ -135,11 +135,11 @@ static const struct peerpin_peer_ops reg_peer_ops = {
 	.stop = reg_stop,
 };
 
+/* ---- pinning ----------------------------------------------------------------- */
+
 enum {
 	PIN_TRIES = 8,
 };
-
-/* ---- pinning ----------------------------------------------------------------- */
 
 /*
  * What acquire returns if there is no memory for a struct ibpeer_reg; never freed. ibpeer_reg_name() then

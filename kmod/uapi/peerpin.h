@@ -214,11 +214,13 @@ enum peerpin_reason {
  * On failure no region exists. Errors besides the common ones; @out_reason may say more:
  * EINVAL	the range is empty, overflows, is longer than PEERPIN_MMAP_SPAN - 1 MiB, or is not
  *		whole pages within the dma-buf; @fd is not 0 without DMABUF; no loaded provider
- *		can pin the range (with AUTO also GPU memory, if its provider is not loaded)
+ *		can pin the range (with AUTO also GPU memory, if its provider is not loaded, or
+ *		more than 1 TiB of it)
  * EPERM	tokens without CAP_SYS_PTRACE
  * EOPNOTSUPP	no provider for @provider and @flags is loaded, or the provider cannot make this pin
  * EBADF	@fd is not a dma-buf
- * ENOMEM	no BAR1 space, RLIMIT_MEMLOCK exceeded, or no kernel memory
+ * ENOMEM	no BAR1 space, RLIMIT_MEMLOCK exceeded, no kernel memory, or more than 2 GiB of
+ *		memory of an integrated GPU
  * EDQUOT	too many regions, or over max_process_bytes or max_total_bytes
  * ESTALE	freed, or a huge page split, while being pinned; PERSISTENT also: a PCI driver was
  *		unbound meanwhile. Call again once. peerpin itself tries a few times while host

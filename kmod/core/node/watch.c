@@ -16,9 +16,9 @@
 static struct kmem_cache *watch_cache;
 
 /*
- * peerpin(4) promises at most 128 bytes of kernel memory for a watch. Besides this struct a watch takes 16 bytes
- * for its entry of the table (32 after the table has doubled; more in a file with 257 to 279 watches), 4 for its word,
- * and 8 for the pointer to the memory cgroup.
+ * peerpin(4) promises at most 128 bytes of kernel memory for each watch of a file with 280 watches or more. Besides this
+ * struct a watch takes 16 bytes for its entry of the table (32 after the table has doubled), 4 for its word, and 8 for
+ * the pointer to the memory cgroup. The first two chunks of the table have 768 entries, so fewer watches can have more.
  */
 static_assert(sizeof(struct pp_watch) + 32 + 4 + 8 <= 128);
 
