@@ -19,6 +19,7 @@
 enum {
 	HOST_CHUNK = 1024,	/* pages between two calls of cond_resched() */
 	HOST_TRIES = 8,		/* attempts of a pin if its pages are replaced during the pin */
+	HOST_FAULTS = 8,	/* attempts to fault a page in */
 };
 
 static bool memlock_per_user;
@@ -180,12 +181,12 @@ static vm_fault_t host_fault_in(unsigned long addr, int n, unsigned int flags)
 /*
  * Before 6.3 a pin with FOLL_LONGTERM cannot wait so that signals end the wait. So the faults happen here, outside
  * ZONE_MOVABLE. userfaultfd can make one page wait twice: missing, then write-protected. A fault can also return 0 and
- * leave the page missing or read-only, if another thread changed the page table. HOST_TRIES bounds such faults, because
+ * leave the page missing or read-only, if another thread changed the page table. HOST_FAULTS bounds such faults, because
  * of memory that is never pinned, like memfd_secret(): each fault there returns 0.
  */
 static int host_await(unsigned long addr, int n, struct page **pages)
 {
-	unsigned int tries = HOST_TRIES, flags = 0, saved;
+	unsigned int tries = HOST_FAULTS, flags = 0, saved;
 	vm_fault_t fault;
 	int got;
 
@@ -311,8 +312,8 @@ static int host_break_cow(struct host_pin *p, unsigned long addr)
 	return ret == -EINTR ? ret : -ESTALE;
 }
 
-/* -ESTALE: a page of the range has changed during the try */
-static int host_try_pin(struct host_pin *p, unsigned long addr)
+/* -ESTALE: a page of the range has changed meanwhile */
+static int host_pin_pages(struct host_pin *p, unsigned long addr)
 {
 	int ret;
 
@@ -329,22 +330,6 @@ static int host_try_pin(struct host_pin *p, unsigned long addr)
 	}
 	if (ret)
 		pp_space_remove(p->space, &p->range);
-	return ret;
-}
-
-/* The process may replace pages again and again, so the number of tries is bounded, and any signal ends them. */
-static int host_pin_pages(struct host_pin *p, unsigned long addr)
-{
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < HOST_TRIES; i++) {
-		ret = host_try_pin(p, addr);
-		if (ret != -ESTALE)
-			break;
-		if (signal_pending(current))
-			return -EINTR;
-	}
 	return ret;
 }
 
@@ -482,6 +467,7 @@ const struct pp_provider pp_host_provider = {
 	.page_size = PAGE_SIZE,
 	.page_backed = true,
 	.lasting = true,
+	.tries = HOST_TRIES,
 	.priv_size = sizeof(struct host_pin),
 	.pin = host_pin,
 	.look = host_look,

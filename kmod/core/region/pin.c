@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Making a region: pin the memory, check it, make the region live. */
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include "account.h"
 #include "close.h"
 #include "cookie.h"
@@ -116,11 +118,11 @@ static int pin_open(struct peerpin_region *r, unsigned int unplugs)
 	return ret;
 }
 
-/* Takes over the caller's reference on @provider. */
-static struct peerpin_region *pin_by(const struct pp_provider *provider,
-				     const struct pp_request *want,
-				     struct pp_account *account, u32 *epoch,
-				     struct pp_why *why)
+/* Takes over a reference on @provider. */
+static struct peerpin_region *pin_once(const struct pp_provider *provider,
+				       const struct pp_request *want,
+				       struct pp_account *account, u32 *epoch,
+				       struct pp_why *why)
 {
 	struct peerpin_region *r = pin_new(provider, want, account, epoch);
 	unsigned int unplugs = pp_unplug_count();
@@ -148,6 +150,30 @@ err_forget:
 	pp_cookie_erase(r);	/* no cleanup(), as pin() has failed */
 	pp_region_put(r);
 	return ERR_PTR(ret);
+}
+
+/*
+ * Takes over the caller's reference on @provider. A process may replace its pages again and again, so the number of
+ * tries is bounded, and any signal ends them.
+ */
+static struct peerpin_region *pin_by(const struct pp_provider *provider,
+				     const struct pp_request *want,
+				     struct pp_account *account, u32 *epoch,
+				     struct pp_why *why)
+{
+	unsigned int tries = max(provider->tries, 1u);
+	struct peerpin_region *r;
+
+	do {
+		__module_get(provider->owner);
+		r = pin_once(provider, want, account, epoch, why);
+		if (r == ERR_PTR(-ESTALE) && provider->tries && signal_pending(current)) {
+			*why = (struct pp_why){};
+			r = ERR_PTR(-EINTR);
+		}
+	} while (r == ERR_PTR(-ESTALE) && --tries);
+	pp_provider_put(provider);
+	return r;
 }
 
 /*
