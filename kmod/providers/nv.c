@@ -36,17 +36,17 @@ enum {
 };
 
 /*
- * NVIDIA's driver finds a pin by its process and the address of its page table, and frees the page
- * table after the callback. A put that comes after the callback passes a freed address. A new pin
- * may have got this address, and the put would end the new pin. So pins of a process wait while a
- * put of the process runs. Pins of a process run in parallel. The callback takes none of these
- * locks.
+ * NVIDIA's driver finds a pin by its process, or by its p2p_token if it has one, and by the address
+ * of its page table, and frees the page table after the callback. A put that comes after the
+ * callback passes a freed address. A new pin may have got this address, and the put would end the
+ * new pin. So pins of a process or token wait while a put of the same process or token runs. Pins
+ * run in parallel. The callback takes none of these locks.
  */
 static struct rw_semaphore nv_puts[NV_PUTS];
 
-static struct rw_semaphore *nv_puts_here(void)
+static struct rw_semaphore *nv_puts_of(u64 p2p_token)
 {
-	return &nv_puts[task_tgid_nr(current) % NV_PUTS];
+	return &nv_puts[(p2p_token ?: task_tgid_nr(current)) % NV_PUTS];
 }
 
 /*
@@ -168,7 +168,7 @@ static void nv_free_callback(void *data)
 
 static int nv_pin(void *priv, const struct pp_request *req, struct pp_why *why)
 {
-	struct rw_semaphore *puts = nv_puts_here();
+	struct rw_semaphore *puts = nv_puts_of(req->p2p_token);
 	struct nvidia_p2p_page_table *table = NULL;
 	struct nv_pin *p = priv;
 	int ret;
@@ -202,8 +202,8 @@ static void nv_release(void *priv)
 
 static void nv_unpin(void *priv)
 {
-	struct rw_semaphore *puts = nv_puts_here();
 	struct nv_pin *p = priv;
+	struct rw_semaphore *puts = nv_puts_of(p->p2p_token);
 	int ret = 0;
 
 	down_write(puts);
