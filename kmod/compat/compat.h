@@ -32,9 +32,26 @@
  * refuses a BAR with pages of p2pdma.
  */
 #ifndef DMA_ATTR_MMIO
-#define DMA_ATTR_MMIO 0
-#define dma_map_phys dma_map_resource
-#define dma_unmap_phys dma_unmap_resource
+#define DMA_ATTR_MMIO BIT(31)	/* not in use before 6.18 */
+
+static inline dma_addr_t dma_map_phys(struct device *dev, phys_addr_t phys, size_t size,
+				      enum dma_data_direction dir, unsigned long attrs)
+{
+	if (attrs & DMA_ATTR_MMIO)
+		return dma_map_resource(dev, phys, size, dir, attrs & ~DMA_ATTR_MMIO);
+	if (!pfn_valid(PHYS_PFN(phys)))
+		return DMA_MAPPING_ERROR;
+	return dma_map_page_attrs(dev, pfn_to_page(PHYS_PFN(phys)), offset_in_page(phys), size, dir, attrs);
+}
+
+static inline void dma_unmap_phys(struct device *dev, dma_addr_t bus, size_t size,
+				  enum dma_data_direction dir, unsigned long attrs)
+{
+	if (attrs & DMA_ATTR_MMIO)
+		dma_unmap_resource(dev, bus, size, dir, attrs & ~DMA_ATTR_MMIO);
+	else
+		dma_unmap_page_attrs(dev, bus, size, dir, attrs);
+}
 #endif
 
 /* 1: each importer's mapping pins the dma-buf; 0: only a static importer's mapping pins */

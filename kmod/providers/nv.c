@@ -19,6 +19,7 @@
  * Guide N: NVIDIA GPUDirect RDMA guide, section N. Guide 12.2, 12.3 and 12.4 describe this
  * interface.
  */
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
@@ -116,14 +117,27 @@ static bool nv_knows(const struct nvidia_p2p_page_table *table)
 	       table->version == NV_TABLE_WITHOUT_FLAGS;
 }
 
-static u32 nv_caching(const struct nvidia_p2p_page_table *table)
+/*
+ * For tables without flags: before driver 580, memory of a coherent GPU is a NUMA node of the kernel. A BAR has no
+ * struct pages, or those of p2pdma. Holes beside the memory have reserved pages.
+ */
+static bool nv_is_system_memory(u64 phys)
+{
+	struct page *page;
+
+	if (!pfn_valid(PHYS_PFN(phys)))
+		return false;
+	page = pfn_to_page(PHYS_PFN(phys));
+	return !PageReserved(page) && !is_zone_device_page(page);
+}
+
+static bool nv_is_cacheable(const struct nvidia_p2p_page_table *table)
 {
 #ifdef NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE	/* since 580 */
-	if (table->version != NV_TABLE_WITHOUT_FLAGS &&
-	    table->flags & NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE)
-		return PEERPIN_CACHING_CACHED;
+	if (table->version != NV_TABLE_WITHOUT_FLAGS)
+		return table->flags & NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE;
 #endif
-	return PEERPIN_CACHING_COMBINED;
+	return nv_is_system_memory(table->pages[0]->physical_address);
 }
 
 static int nv_look(void *priv, u64 length, u32 *caching)
@@ -135,7 +149,7 @@ static int nv_look(void *priv, u64 length, u32 *caching)
 		return -EOPNOTSUPP;
 	if ((u64)p->table->entries * NV_PAGE_SIZE != length)
 		return -EIO;
-	*caching = nv_caching(p->table);
+	*caching = nv_is_cacheable(p->table) ? PEERPIN_CACHING_CACHED : PEERPIN_CACHING_COMBINED;
 	return 0;
 }
 

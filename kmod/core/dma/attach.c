@@ -169,7 +169,8 @@ static int attach_count(struct peerpin_attach *a, u64 *entries)
 	if (ret)
 		return ret;
 	*entries = pp_map_init(&a->map, a->peer->dev, &r->extents,
-			       r->provider->page_backed);
+			       r->provider->page_backed,
+			       r->caching == PEERPIN_CACHING_CACHED);
 	pp_region_leave(r);
 	return 0;
 }

@@ -301,7 +301,8 @@ static int map_alloc(struct pp_import *m, struct device *dev)
 {
 	struct pp_export *e = m->export;
 	u64 entries = pp_map_init(&m->map, dev, &e->extents,
-				  e->region->provider->page_backed);
+				  e->region->provider->page_backed,
+				  e->region->caching == PEERPIN_CACHING_CACHED);
 
 	return pp_map_alloc(&m->map, entries) ?:
 	       sg_alloc_table(&m->shown, entries, GFP_KERNEL_ACCOUNT);

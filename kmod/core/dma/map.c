@@ -16,7 +16,6 @@
 #include "map.h"
 
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_NO_WARN)
-#define BAR_ATTRS (MAP_ATTRS | DMA_ATTR_MMIO)
 
 enum {
 	MARKS_MAX = 2048,	/* small enough for kmalloc(): marks are freed in any context */
@@ -78,6 +77,18 @@ static u64 map_most_pieces(const struct pp_map *map, u64 length)
 	       (length > mask ? div64_u64(length, mask + 1) : 0);
 }
 
+/*
+ * Cacheable GPU memory (of a coherent GPU) is system memory. With DMA_ATTR_MMIO an SMMU would map it as device memory,
+ * and the device would not see data in the caches of the CPU. On x86 all devices snoop. There the GPU is emulated,
+ * perhaps without struct pages, which the DMA API before 6.18 needs.
+ */
+static unsigned long map_bar_attrs(const struct pp_extents *x, bool cached)
+{
+	if (!cached || (IS_ENABLED(CONFIG_X86) && !pfn_valid(PHYS_PFN(x->at[0].phys))))
+		return MAP_ATTRS | DMA_ATTR_MMIO;
+	return MAP_ATTRS;
+}
+
 static void map_begin(struct pp_map *map, struct device *dev, bool page_backed)
 {
 	map->dev = dev;
@@ -99,9 +110,10 @@ static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
 }
 
 u64 pp_map_init(struct pp_map *map, struct device *dev,
-		const struct pp_extents *x, bool page_backed)
+		const struct pp_extents *x, bool page_backed, bool cached)
 {
 	map_begin(map, dev, page_backed);
+	map->attrs = page_backed ? MAP_ATTRS : map_bar_attrs(x, cached);
 	return map_count(map, x, page_backed || map_is_direct(dev));
 }
 
@@ -234,7 +246,7 @@ static int map_pages(struct pp_map *map, const struct pp_extents *x)
 		return -EIO;
 	map_fill(map, x);
 	ret = dma_map_sgtable(map->dev, &map->sgt, DMA_BIDIRECTIONAL,
-			      MAP_ATTRS);
+			      map->attrs);
 	if (ret)
 		return ret == -ENOMEM ? ret : -EIO;
 	map->bounced = map_any_bounced(map);
@@ -272,7 +284,7 @@ static void unmap_bar(struct pp_map *map, const struct pp_extents *x,
 		for (left = x->at[i].length; left; sg = sg_next(sg))
 			left -= sg_dma_len(sg);
 		dma_unmap_phys(map->dev, bus, x->at[i].length,
-			       DMA_BIDIRECTIONAL, BAR_ATTRS);
+			       DMA_BIDIRECTIONAL, map->attrs);
 	}
 }
 
@@ -287,12 +299,13 @@ static int map_bar(struct pp_map *map, const struct pp_extents *x)
 	for (i = 0; i < x->count; i++, cond_resched()) {
 		dma_addr_t bus = dma_map_phys(map->dev, x->at[i].phys,
 					      x->at[i].length,
-					      DMA_BIDIRECTIONAL, BAR_ATTRS);
+					      DMA_BIDIRECTIONAL, map->attrs);
 
 		if (dma_mapping_error(map->dev, bus))
 			goto err_unmap;
 		sg = map_set_bus(map, sg, bus, x->at[i].length);
 	}
+	map->bounced = !(map->attrs & DMA_ATTR_MMIO) && map_any_bounced(map);
 	return 0;
 
 err_unmap:
@@ -314,7 +327,7 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x)
 {
 	if (map->page_backed)
 		dma_unmap_sgtable(map->dev, &map->sgt, DMA_BIDIRECTIONAL,
-				  MAP_ATTRS);
+				  map->attrs);
 	else
 		unmap_bar(map, x, x->count);
 }

@@ -17,6 +17,7 @@ struct device;
  * @phys: for a map of pp_map_adopt(): physical address of the first byte, or the byte's bus
  *	address if the IOMMU does not map that address. 0 for other maps
  * @page_backed: as in struct pp_provider
+ * @attrs: attributes of the mapping (DMA_ATTR_*)
  * @bounced: some entries are bounce buffers, which must be synchronised with the memory
  */
 struct pp_map {
@@ -27,6 +28,7 @@ struct pp_map {
 	unsigned int nr_marks;
 	u32 stride;
 	phys_addr_t phys;
+	unsigned long attrs;
 	bool page_backed;
 	bool bounced;
 };
@@ -34,11 +36,13 @@ struct pp_map {
 /**
  * pp_map_init() - count the entries of a map of @x for @dev
  *
+ * @cached: the memory is cacheable (PEERPIN_CACHING_CACHED); only used if it is not @page_backed
+ *
  * @x must stay during the call, e.g. because the caller is a user of the region.
  * Return: number of entries, for pp_map_alloc().
  */
 u64 pp_map_init(struct pp_map *map, struct device *dev,
-		const struct pp_extents *x, bool page_backed);
+		const struct pp_extents *x, bool page_backed, bool cached);
 
 /**
  * pp_map_alloc() - allocate @entries entries

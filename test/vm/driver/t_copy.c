@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The peer device must move all bytes of a copy, and no other bytes, by its own DMA. */
+#include <sys/mount.h>
+
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 #include "test/vm/core/pin.h"
@@ -11,6 +13,8 @@ enum {
 	AREA = BIG + 2 * ZONE + 65536,
 	AREA_BLOCKS = 34 << 20,
 };
+
+#define TRACE_DMA "/sys/kernel/tracing/events/dma/dma_map_phys"
 
 /* Source or destination of copies: an area of GPU or host memory, pinned as a whole */
 struct area {
@@ -289,6 +293,36 @@ CASE(bus_is_physical_unless_iommu_translates)
 	CHECK_CASE();
 	EXPECT((bus != phys) == iommu_translates(), "bus %lx physical %lx, IOMMU translates: %d", bus, phys,
 	       iommu_translates());
+}
+
+static void trace_dma(const char *on)
+{
+	FILE *f = fopen(TRACE_DMA "/enable", "w");
+
+	EXPECT(f && fputs(on, f) >= 0 && !fclose(f), "tracing: %s", strerror(errno));
+}
+
+/* Memory of a coherent GPU is system memory: an IOMMU of Arm would map MMIO so that the device does not snoop. */
+CASE(only_a_bar_is_mapped_as_mmio)
+{
+	struct peer_check c = { 0 };
+	static char trace[1 << 20];
+	struct emugpu_info info;
+	uint64_t bus, phys;
+	FILE *f;
+
+	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (access(TRACE_DMA, F_OK))
+		SKIP("only Linux 6.18 and later trace the attributes of these DMA mappings");
+	EXPECT(!emu_info(gpu, 0, &info) && !check_call(check, PEER_CHECK_REGISTER, &c), "register: %d", errno);
+	trace_dma("1");
+	bus_and_physical(&bus, &phys);
+	trace_dma("0");
+	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister: %d", errno);
+	CHECK_CASE();
+	f = fopen("/sys/kernel/tracing/trace", "r");
+	EXPECT(f && fread(trace, 1, sizeof(trace) - 1, f) && !fclose(f), "trace");
+	EXPECT(strstr(trace, "dma_map_phys: ") && (strstr(trace, "MMIO") == NULL) == info.out_coherent, "coherent %u: %.300s", info.out_coherent, strstr(trace, "dma_map_phys: ") ?: "no mapping");
 }
 
 CASE(second_copy_maps_nothing)
