@@ -55,6 +55,7 @@ static void watch_end_locked(struct pp_space_range *range, bool changed)
 }
 
 static const struct pp_space_ops watch_ops = {
+	.most = PEERPIN_MAX_WATCHES,
 	.end = watch_end_locked,
 };
 
@@ -119,7 +120,7 @@ static struct pp_space *watch_space(struct pp_file *f)
 }
 
 /* Tries again until no page changes, or a signal arrives: a watch between two changes would end at once. */
-static int watch_add(struct pp_space *s, struct pp_watch *w, u32 *epoch)
+static int watch_add(struct pp_space *s, struct pp_watch *w, u32 *epoch, struct pp_why *why)
 {
 	int ret;
 
@@ -128,6 +129,8 @@ static int watch_add(struct pp_space *s, struct pp_watch *w, u32 *epoch)
 	do
 		ret = pp_space_add(s, &w->range);
 	while (ret == -ESTALE);
+	if (ret == -EDQUOT)
+		why->reason = PEERPIN_REASON_LIMIT;
 	if (ret)
 		watch_end(w);
 	return ret;
@@ -146,7 +149,7 @@ static int watch_start(struct pp_file *f, struct pp_watch *w, struct peerpin_wat
 		return ret;
 	w->account = f->account;
 	ret = pp_account_watch(w->account, pp_space_range_bytes(&w->range), why) ?:
-	      watch_add(s, w, &c->out_epoch);
+	      watch_add(s, w, &c->out_epoch, why);
 	if (ret)
 		pp_file_give_id(&f->watches, c->out_watch, w->word);
 	else

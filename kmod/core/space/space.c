@@ -36,6 +36,7 @@ enum {
  * @changed: its lock protects all fields below. The MMU notifier takes the lock, in memory reclaim
  *	too: do not allocate inside. The locks of @end nest inside. Woken by the end of each change
  * @ranges: two trees of struct pp_space_range, by @node; the second tree has the ranges of pinned pages
+ * @count: number of ranges in each tree
  * @changes: changes of pages that are in progress
  */
 struct pp_space {
@@ -45,6 +46,7 @@ struct pp_space {
 	struct rcu_work unregister;
 	wait_queue_head_t changed ____cacheline_aligned_in_smp;
 	struct rb_root_cached ranges[2];
+	unsigned int count[2];
 	struct pp_changes changes;
 };
 
@@ -58,6 +60,18 @@ static struct rb_root_cached *space_tree(struct pp_space *s, const struct pp_spa
 	return &s->ranges[range->ops->pinned];
 }
 
+static int space_insert_locked(struct pp_space *s, struct pp_space_range *range)
+{
+	unsigned int *count = &s->count[range->ops->pinned];
+
+	lockdep_assert_held(&s->changed.lock);
+	if (range->ops->most && *count >= range->ops->most)
+		return -EDQUOT;
+	interval_tree_insert(&range->node, space_tree(s, range));
+	++*count;
+	return 0;
+}
+
 /* ---- the end of ranges --------------------------------------------------------------- */
 
 static bool space_remove_locked(struct pp_space *s, struct pp_space_range *range)
@@ -66,6 +80,7 @@ static bool space_remove_locked(struct pp_space *s, struct pp_space_range *range
 	if (RB_EMPTY_NODE(&range->node.rb))
 		return false;
 	interval_tree_remove(&range->node, space_tree(s, range));
+	s->count[range->ops->pinned]--;
 	RB_CLEAR_NODE(&range->node.rb);
 	return true;
 }
@@ -389,9 +404,7 @@ int pp_space_add(struct pp_space *s, struct pp_space_range *range)
 
 	might_sleep();
 	spin_lock(&s->changed.lock);
-	ret = space_await_locked(s, range);
-	if (!ret)
-		interval_tree_insert(&range->node, space_tree(s, range));
+	ret = space_await_locked(s, range) ?: space_insert_locked(s, range);
 	spin_unlock(&s->changed.lock);
 	return ret;
 }

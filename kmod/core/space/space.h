@@ -16,13 +16,16 @@ struct pp_space_range;
 
 /**
  * struct pp_space_ops - what the ranges of one kind do
- * @pinned: the pages are pinned, so MMU_NOTIFY_MIGRATE and MMU_NOTIFY_EXCLUSIVE do not end the range
+ * @pinned: the pages are pinned, so MMU_NOTIFY_MIGRATE and MMU_NOTIFY_EXCLUSIVE do not end the range. All kinds
+ *	differ in @pinned
+ * @most: the space has at most this many ranges of the kind; 0: no limit
  * @end: the range has left the space. @changed: a page is about to be replaced; false: the address space
  *	ends, or pp_space_end() was called. Called under the lock of the space. The MMU notifier calls it perhaps
  *	under mmap_lock, i_mmap_rwsem or a page lock, in memory reclaim too: must not sleep or allocate
  */
 struct pp_space_ops {
 	bool pinned;
+	unsigned int most;
 	void (*end)(struct pp_space_range *range, bool changed);
 };
 
@@ -75,8 +78,8 @@ bool pp_space_is(const struct pp_space *space, const struct mm_struct *mm);
  *
  * Waits for changes of the range that are in progress. @end may run before this function returns.
  *
- * Context: process, without mmap_lock. Return: 0; -EINTR if a signal arrived; -ESTALE if another
- * change began during the wait: the caller may try again.
+ * Context: process, without mmap_lock. Return: 0; -EDQUOT if the space has @most ranges of the kind; -EINTR if a signal
+ * arrived; -ESTALE if another change began during the wait: the caller may try again.
  */
 int pp_space_add(struct pp_space *space, struct pp_space_range *range);
 

@@ -289,14 +289,14 @@ CASE(many_watches_of_one_page)
 	munmap(p, 3 * WATCH_BYTES);
 }
 
-/* The table has 24 bytes and the word 4; kmod/core/node/watch.c checks the sum when it is compiled. */
+/* The table has 16 bytes and the word 4; kmod/core/node/watch.c checks the sum when it is compiled. */
 CASE(watch_has_128_bytes_at_most)
 {
 	unsigned int bytes = object_bytes();
 
 	if (kernel_checks_itself())
 		SKIP("a debug kernel adds its own records");
-	EXPECT(bytes && bytes + 24 + 4 + 8 <= 128, "%u bytes", bytes);
+	EXPECT(bytes && bytes + 16 + 4 + 8 <= 128, "%u bytes", bytes);
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */

@@ -225,4 +225,33 @@ CASE(cost_of_a_watch_grows_less_than_20_times)
 	}
 }
 
+/* ---- the bound of an address space -------------------------------------------------------- */
+
+/* The watches of both files are of one page. */
+CASE(two_files_have_at_most_a_million)
+{
+	int other = pin_open();
+	char *p = map_pages(1);
+	struct peerpin_watch w;
+	unsigned int i;
+
+	if (kernel_checks_itself())
+		SKIP("a debug kernel takes minutes for a million watches");
+	watch_fd = pin_open();
+	EXPECT(other >= 0 && watch_fd >= 0 && p, "%d", errno);
+	EXPECT(!watch_at(other, p, 1, &w), "first: %d", errno);
+	for (i = 1; i < PEERPIN_MAX_WATCHES; i++)
+		EXPECT(!watch_at(watch_fd, p, 1, &w), "watch %u: %d", i, errno);
+	EXPECT(watch_at(other, p, 1, &w) == -EDQUOT && w.out_reason == PEERPIN_REASON_LIMIT, "%d, reason %u", errno, w.out_reason);
+	EXPECT(watch_at(watch_fd, p, 1, &w) == -EDQUOT && w.out_reason == PEERPIN_REASON_LIMIT, "%d, reason %u", errno,
+	       w.out_reason);
+	EXPECT(!unwatch(other, 0) && !watch_at(other, p, 1, &w), "after an unwatch: %d", errno);
+	EXPECT(!munmap(p, WATCH_PAGE), "munmap: %d", errno);
+	p = map_pages(1);
+	EXPECT(p && !watch_at(other, p, 1, &w), "after a change: %d", errno);
+	close(other);
+	close(watch_fd);
+	munmap(p, WATCH_PAGE);
+}
+
 VMTEST_MAIN
