@@ -141,7 +141,9 @@ enum peerpin_pin_flags {
 	/*
 	 * Peers reach the memory by PCIe, through BAR1, even if the GPU is coherent with the CPU
 	 * (Grace). With PERSISTENT only. EOPNOTSUPP: the GPU is not coherent, or its driver is
-	 * older than 570 or was not known when peerpin_nv was built.
+	 * older than 570 or was not known when peerpin_nv was built. NVIDIA's driver maps such a
+	 * pin for the CPU only (nvidia_p2p_dma_map_pages() fails). peerpin maps it for peers like
+	 * any BAR; whether a peer reaches BAR1 then depends on the platform.
 	 */
 	PEERPIN_PIN_PCIE = 2,
 };
@@ -362,7 +364,7 @@ struct peerpin_export {
  * watch exists. Errors besides the common ones; @out_reason may say more:
  * EINVAL	the range is empty, overflows, or is not memory as above (NOT_MAPPED)
  * EACCES	also: the process has called exec() since the file's first watch
- * EDQUOT	the file has PEERPIN_MAX_WATCHES (LIMIT), or over max_process_watched_bytes
+ * EDQUOT	the file or the address space has PEERPIN_MAX_WATCHES (LIMIT), or over max_process_watched_bytes
  * ENOMEM	no kernel memory
  * EINTR	a signal arrived: call again
  */
