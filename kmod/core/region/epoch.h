@@ -54,8 +54,8 @@ static inline void pp_epoch_end(u32 *word)
 /* true: the slot must not be used again, because its epochs would repeat */
 static inline bool pp_epoch_exhausted(const u32 *word)
 {
-	/* one pin uses two epochs for each provider that AUTO asks */
-	return *word >= U32_MAX - 15;
+	/* one pin uses two epochs for each try of each provider that AUTO asks: twenty */
+	return *word >= U32_MAX - 31;
 }
 
 #endif
