@@ -9,7 +9,8 @@
  *
  * put_pages returns 0 if it unlinked the pin, and also if the free callback runs or has run. So the
  * callback gets a cookie, never a pointer. The core reads the page table only between pin and
- * release. put_pages in another process does nothing (unpin_by_owner).
+ * release. put_pages without a token in another process does nothing
+ * (unpin_by_owner).
  *
  * A revocable pin ends in one of three ways: unpin() puts the page table; release() frees the page
  * table in the callback; cleanup() frees the page table if neither was called. One function is not
@@ -37,23 +38,58 @@ enum {
 };
 
 /*
- * NVIDIA's driver finds a pin by its process, or by its p2p_token if it has one, and by the address
- * of its page table, and frees the page table after the callback. A put that comes after the
- * callback passes a freed address. A new pin may have got this address, and the put would end the
- * new pin. So pins of a process or token wait while a put of the same process or token runs. Pins
- * run in parallel. The callback takes none of these locks.
+ * NVIDIA's driver frees a page table after the callback. A put that comes after the callback passes
+ * a freed address. A new pin may have got this address, and the put would end the new pin, because
+ * NVIDIA's driver compares only the addresses of the tables: for a put with a p2p_token those of the
+ * pins with this token, otherwise those of all pins of the process. So pins of a process or with a
+ * token wait while a put of the same process or with the same token runs. Pins do not exclude each
+ * other. The callback takes none of these locks. Left open: a put without a token beside a pin
+ * that another process makes with a token of the first process.
  */
-static struct rw_semaphore nv_puts[NV_PUTS];
+static struct rw_semaphore nv_puts[NV_PUTS], nv_token_puts[NV_PUTS];
+
+static struct rw_semaphore *nv_puts_here(void)
+{
+	return &nv_puts[task_tgid_nr(current) % NV_PUTS];
+}
 
 static struct rw_semaphore *nv_puts_of(u64 p2p_token)
 {
-	return &nv_puts[(p2p_token ?: task_tgid_nr(current)) % NV_PUTS];
+	return &nv_token_puts[p2p_token % NV_PUTS];
+}
+
+static void nv_begin_get(u64 p2p_token)
+{
+	down_read(nv_puts_here());
+	if (p2p_token)
+		down_read(nv_puts_of(p2p_token));
+}
+
+static void nv_end_get(u64 p2p_token)
+{
+	if (p2p_token)
+		up_read(nv_puts_of(p2p_token));
+	up_read(nv_puts_here());
+}
+
+static void nv_begin_put(u64 p2p_token)
+{
+	down_write(nv_puts_here());
+	if (p2p_token)
+		down_write(nv_puts_of(p2p_token));
+}
+
+static void nv_end_put(u64 p2p_token)
+{
+	if (p2p_token)
+		up_write(nv_puts_of(p2p_token));
+	up_write(nv_puts_here());
 }
 
 /*
  * Before NVIDIA's driver checks the address, it allocates 16 bytes for each page of 64 KiB, and charges them to no
  * control group. So any user could exhaust the memory by long ranges. Therefore a range has at most NV_LARGEST bytes, and
- * this lock lets one pin of more than NV_LARGE bytes run at a time. Lock order: nv_large, nv_puts.
+ * this lock lets one pin of more than NV_LARGE bytes run at a time. Lock order: nv_large, nv_puts, nv_token_puts.
  */
 static DEFINE_MUTEX(nv_large);
 
@@ -119,7 +155,7 @@ static bool nv_knows(const struct nvidia_p2p_page_table *table)
 
 /*
  * For tables without flags: before driver 580, memory of a coherent GPU is a NUMA node of the kernel. A BAR has no
- * struct pages, or those of p2pdma. Holes beside the memory have reserved pages.
+ * struct pages, or those of p2pdma. pfn_valid() is also true for holes beside memory; their pages are reserved.
  */
 static bool nv_is_system_memory(u64 phys)
 {
@@ -182,7 +218,6 @@ static void nv_free_callback(void *data)
 
 static int nv_pin(void *priv, const struct pp_request *req, struct pp_why *why)
 {
-	struct rw_semaphore *puts = nv_puts_of(req->p2p_token);
 	struct nvidia_p2p_page_table *table = NULL;
 	struct nv_pin *p = priv;
 	int ret;
@@ -193,12 +228,12 @@ static int nv_pin(void *priv, const struct pp_request *req, struct pp_why *why)
 	ret = nv_enter(req, why);
 	if (ret)
 		return ret;
-	down_read(puts);
+	nv_begin_get(req->p2p_token);
 	/* on failure NVIDIA's driver may leave @table dangling: do not store it */
 	ret = nvidia_p2p_get_pages(req->p2p_token, req->va_space_token,
 				   req->addr, req->length, &table,
 				   nv_free_callback, (void *)req->cookie);
-	up_read(puts);
+	nv_end_get(req->p2p_token);
 	nv_leave(req);
 	if (ret)
 		return nv_explain(ret, req, why);
@@ -217,15 +252,14 @@ static void nv_release(void *priv)
 static void nv_unpin(void *priv)
 {
 	struct nv_pin *p = priv;
-	struct rw_semaphore *puts = nv_puts_of(p->p2p_token);
 	int ret = 0;
 
-	down_write(puts);
+	nv_begin_put(p->p2p_token);
 	p->put = true;
 	if (!READ_ONCE(p->released))
 		ret = nvidia_p2p_put_pages(p->p2p_token, p->va_space_token,
 					   p->addr, p->table);
-	up_write(puts);
+	nv_end_put(p->p2p_token);
 	if (!ret)
 		return;
 	/* the memory is still pinned: keep the module, which has the callback */
@@ -379,8 +413,10 @@ static int __init nv_init(void)
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < NV_PUTS; i++)
+	for (i = 0; i < NV_PUTS; i++) {
 		init_rwsem(&nv_puts[i]);
+		init_rwsem(&nv_token_puts[i]);
+	}
 	ret = pp_provider_register(&nv_provider);
 	if (ret)
 		return ret;
