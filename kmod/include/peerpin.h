@@ -212,7 +212,7 @@ const struct sg_table *peerpin_attach_sgt(const struct peerpin_attach *attach);
  * peerpin_attach_bounced() - may CPU and device see different data during a transfer?
  * @attach: from peerpin_attach()
  *
- * True for host memory in bounce buffers, or if the device is not cache-coherent: begin and end
+ * True for host memory, or memory of a coherent GPU, in bounce buffers, or if the device is not cache-coherent: begin and end
  * then synchronise the data. Memory in a BAR is never bounced. If the device must see what the
  * CPU writes during a transfer, the driver must refuse bounced memory.
  * Context: any.

@@ -18,7 +18,7 @@
 
 enum {
 	HOST_CHUNK = 1024,	/* pages between two calls of cond_resched() */
-	HOST_TRIES = 8,		/* attempts of a pin if its pages are replaced during the pin */
+	HOST_TRIES = 8,		/* tries of a pin whose pages change before the region is live */
 	HOST_FAULTS = 8,	/* attempts to fault a page in */
 };
 
@@ -317,7 +317,6 @@ static int host_pin_pages(struct host_pin *p, unsigned long addr)
 {
 	int ret;
 
-	p->ended = false;
 	ret = pp_space_add(p->space, &p->range);
 	if (ret == -ESTALE)
 		return host_break_cow(p, addr);

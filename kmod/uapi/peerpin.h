@@ -104,7 +104,10 @@
 enum {
 	/* limit of regions of a file, and number of their words in the revocation page; ids are lower */
 	PEERPIN_MAX_REGIONS = 131072,
-	/* limit of watches of a file, and number of their words, which follow; ids are lower */
+	/*
+	 * limit of watches of a file, and number of their words, which follow; ids are lower. Also
+	 * the limit of watches of an address space, through all files, that have not changed
+	 */
 	PEERPIN_MAX_WATCHES = 1048576,
 };
 
@@ -141,9 +144,9 @@ enum peerpin_pin_flags {
 	/*
 	 * Peers reach the memory by PCIe, through BAR1, even if the GPU is coherent with the CPU
 	 * (Grace). With PERSISTENT only. EOPNOTSUPP: the GPU is not coherent, or its driver is
-	 * older than 570 or was not known when peerpin_nv was built. NVIDIA's driver maps such a
-	 * pin for the CPU only (nvidia_p2p_dma_map_pages() fails). peerpin maps it for peers like
-	 * any BAR; whether a peer reaches BAR1 then depends on the platform.
+	 * older than 570 or was not known when peerpin_nv was built.
+	 * nvidia_p2p_dma_map_pages() refuses such a pin. peerpin maps its BAR1 addresses itself;
+	 * whether a peer reaches them depends on the platform.
 	 */
 	PEERPIN_PIN_PCIE = 2,
 };
@@ -166,7 +169,7 @@ enum peerpin_reason {
 	PEERPIN_REASON_NO_BAR1,		/* the GPU driver returned ENOMEM: no BAR1 space for out_needed bytes */
 	PEERPIN_REASON_NO_PROVIDER,	/* no provider for this kind of memory or pin is loaded */
 	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed more bytes */
-	/* too many regions in the file, or in the process (max_process_regions) */
+	/* too many regions in the file, or in the process (max_process_regions); too many watches */
 	PEERPIN_REASON_LIMIT,
 	PEERPIN_REASON_NO_MEMORY,	/* no kernel memory */
 	PEERPIN_REASON_REVOKED,		/* memory freed, or a huge page split, while being pinned */

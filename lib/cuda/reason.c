@@ -20,7 +20,7 @@ static const char *const text[] = {
 	[PEERPIN_REASON_MEMLOCK] =
 		"the limit of locked memory (ulimit -l) does not allow it",
 	[PEERPIN_REASON_LIMIT] =
-		"too many regions are pinned, through one open file or by one process (max_process_regions)",
+		"too many regions or watches, through one open file or in one process (max_process_regions)",
 	[PEERPIN_REASON_NO_MEMORY] =
 		"the kernel has no memory for its records",
 	[PEERPIN_REASON_REVOKED] =

@@ -329,7 +329,8 @@ struct pp_watched {
  * For a program that registers memory by other means. Watch, then register, and check
  * pp_watch_valid() before each use of the registration. The kernel changes the word before a page
  * of the range can be replaced by another page, and sometimes for pages that stay: pp_watch(3) has
- * the table. Watches may overlap; a context and a process have at most PEERPIN_MAX_WATCHES.
+ * the table. Watches may overlap. A context has at most PEERPIN_MAX_WATCHES, and all
+ * contexts of a process together have at most as many that have not changed.
  *
  * Context: takes mmap_lock for reading. So a thread that handles page faults of this process
  * (userfaultfd) must not call it while a fault waits. Makes one system call, and up to three CUDA

@@ -79,8 +79,9 @@ static u64 map_most_pieces(const struct pp_map *map, u64 length)
 
 /*
  * Cacheable GPU memory (of a coherent GPU) is system memory. With DMA_ATTR_MMIO an SMMU would map it as device memory,
- * and the device would not see data in the caches of the CPU. On x86 all devices snoop. There the GPU is emulated,
- * perhaps without struct pages, which the DMA API before 6.18 needs.
+ * and the device would not see data in the caches of the CPU. Before 6.18 the memory must have struct pages, which
+ * nvidia-uvm makes if the kernel does not; otherwise the mapping fails. x86 has only emulated GPUs. Their memory may have
+ * no struct pages, and DMA_ATTR_MMIO is harmless, because all devices snoop.
  */
 static unsigned long map_bar_attrs(const struct pp_extents *x, bool cached)
 {

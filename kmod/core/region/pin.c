@@ -118,7 +118,7 @@ static int pin_open(struct peerpin_region *r, unsigned int unplugs)
 	return ret;
 }
 
-/* Takes over a reference on @provider. */
+/* Takes over a reference on @provider, on failure too. */
 static struct peerpin_region *pin_once(const struct pp_provider *provider,
 				       const struct pp_request *want,
 				       struct pp_account *account, u32 *epoch,

@@ -86,14 +86,16 @@ struct pp_why {
  * @page_size: bytes, a power of two of at most 1 MiB; ranges are rounded to this size
  * @exact: a range that does not consist of whole pages is refused, not rounded
  * @page_backed: the memory has struct pages and is mapped by dma_map_sgtable(). False: the memory
- *	is a BAR and is mapped by dma_map_phys() with DMA_ATTR_MMIO, or is memory of a coherent GPU, which @look
- *	calls CACHED, and is mapped without
+ *	is a BAR, mapped by dma_map_phys() with DMA_ATTR_MMIO; or, if @look says CACHED, memory of a coherent GPU,
+ *	mapped without that attribute
  * @lasting: non-revocable memory: the pages stay pinned whatever the memory's owner does. True
  *	for host memory, and for GPU memory of a persistent pin. Such a region is revoked only
  *	by pp_revoke_soon(), or by the core when the device is unbound. False: the memory is
  *	revocable. The owner of the memory may free the memory, and revokes by pp_revoke()
  * @tries: the core calls @pin up to this many times, each time for a new region, if the region is revoked before it is
- *	live, or @pin returns -ESTALE; 0: once. For memory that also seems to change when no page is replaced
+ *	live, or @pin returns -ESTALE; 0: once. A pending signal ends the tries with -EINTR. Between two tries nothing is
+ *	charged, so another thread may use up the limits. For memory whose notifier also reports changes that replace no
+ *	page
  * @unpin_by_owner: @unpin works only in the process that pinned. The core does not call @unpin
  *	in other processes: the pages then stay pinned until revoked
  * @priv_size: bytes of private memory for each region, zeroed, passed to all calls

@@ -16,8 +16,8 @@ struct pp_space_range;
 
 /**
  * struct pp_space_ops - what the ranges of one kind do
- * @pinned: the pages are pinned, so MMU_NOTIFY_MIGRATE and MMU_NOTIFY_EXCLUSIVE do not end the range. All kinds
- *	differ in @pinned
+ * @pinned: the pages are pinned, so MMU_NOTIFY_MIGRATE and MMU_NOTIFY_EXCLUSIVE do not end the range. At
+ *	most one kind for each value, because @most counts the ranges with the same value
  * @most: the space has at most this many ranges of the kind; 0: no limit
  * @end: the range has left the space. @changed: a page is about to be replaced; false: the address space
  *	ends, or pp_space_end() was called. Called under the lock of the space. The MMU notifier calls it perhaps

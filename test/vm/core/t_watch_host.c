@@ -289,7 +289,7 @@ CASE(many_watches_of_one_page)
 	munmap(p, 3 * WATCH_BYTES);
 }
 
-/* The table has 16 bytes and the word 4; kmod/core/node/watch.c checks the sum when it is compiled. */
+/* An entry of the table has 16 bytes and the word 4. kmod/core/node/watch.c has the same bound. */
 CASE(watch_has_128_bytes_at_most)
 {
 	unsigned int bytes = object_bytes();
