@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <peerpin.h>
+#include <pthread.h>
 #include <rdma/fi_ext.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,35 @@ static void exit_keeps_monitor_of_a_later_cache(void **state)
 	assert_int_equal(run(open_cache_again), FAKE_LEFT);
 }
 
+/* ---- a cancelled thread -------------------------------------------------------------------- */
+
+static void *import_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	return pp_fi_import() ? NULL : arg;
+}
+
+/* If the thread ended in pp_fi_import(), it would keep the lock, and the second call would wait for ever. */
+static int import_in_cancelled_thread(void)
+{
+	pthread_t thread;
+	void *end;
+
+	NEED(!load_fabric());
+	NEED(!pthread_create(&thread, NULL, import_cancelled, words));
+	NEED(!pthread_join(thread, &end));
+	NEED(end == words);
+	NEED(!pp_fi_import());
+	NEED(imported());
+	return 0;
+}
+
+static void cancelled_thread_imports(void **state)
+{
+	(void)state;
+	assert_int_equal(run(import_in_cancelled_thread), 0);
+}
+
 /* ---- provider modules ---------------------------------------------------------------------- */
 
 /* The preloaded functions of libfabric */
@@ -258,6 +288,7 @@ int main(void)
 		cmocka_unit_test(exit_closes_monitor_without_cache),
 		cmocka_unit_test(exit_keeps_monitor_of_a_cache),
 		cmocka_unit_test(exit_keeps_monitor_of_a_later_cache),
+		cmocka_unit_test(cancelled_thread_imports),
 		cmocka_unit_test(module_with_a_cache_is_reported),
 		cmocka_unit_test(later_module_is_reported),
 		cmocka_unit_test(module_without_cache_is_not_reported),
