@@ -177,6 +177,33 @@ static void cancelled_thread_imports(void **state)
 	assert_int_equal(run(import_in_cancelled_thread), 0);
 }
 
+/* ---- versions ------------------------------------------------------------------------------ */
+
+static int import_of_version(uint32_t version)
+{
+	NEED(!load_fabric());
+	*(uint32_t *)dlsym(dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD), "fake_version") = version;
+	return pp_fi_import() == -EOPNOTSUPP && !imported() ? 100 : !imported();
+}
+
+static int import_of_1_13(void)
+{
+	return import_of_version(FI_VERSION(1, 13));
+}
+
+static int import_of_1_14(void)
+{
+	return import_of_version(FI_VERSION(1, 14));
+}
+
+/* 1.13.0 crashes at an import. */
+static void version_before_1_14_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(run(import_of_1_13), 100);
+	assert_int_equal(run(import_of_1_14), 0);
+}
+
 /* ---- provider modules ---------------------------------------------------------------------- */
 
 /* The preloaded functions of libfabric */
@@ -289,6 +316,7 @@ int main(void)
 		cmocka_unit_test(exit_keeps_monitor_of_a_cache),
 		cmocka_unit_test(exit_keeps_monitor_of_a_later_cache),
 		cmocka_unit_test(cancelled_thread_imports),
+		cmocka_unit_test(version_before_1_14_is_refused),
 		cmocka_unit_test(module_with_a_cache_is_reported),
 		cmocka_unit_test(later_module_is_reported),
 		cmocka_unit_test(module_without_cache_is_not_reported),
