@@ -5,6 +5,8 @@
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -466,6 +468,25 @@ CASE(reclaim_changes_it)
 	close(file);
 }
 
+static bool swap_begin(void)
+{
+	return !system("modprobe -q zram && echo 16M >/sys/block/zram0/disksize && mkswap /dev/zram0 >/dev/null && swapon /dev/zram0");
+}
+
+CASE(swap_changes_it)
+{
+	ANONYMOUS(s);
+	if (!swap_begin()) {
+		span_unwatch(&s);
+		SKIP("this kernel has no zram");
+	}
+	memset(s.at, 7, WATCH_BYTES);
+	EXPECT(watch_lives(&s.middle) && !madvise(s.at, WATCH_BYTES, MADV_PAGEOUT), "madvise: %d", errno);
+	MUST(s);
+	EXPECT(s.at[0] == 7 && !system("swapoff /dev/zram0 && rmmod zram"), "swapoff");
+	DONE(s);
+}
+
 /* The pages of the middle range have one content, so KSM merges them. */
 CASE(ksm_changes_it)
 {
@@ -601,6 +622,53 @@ CASE(migration_changes_it)
 	EXPECT(ret == node, "move_pages: %d", ret);
 	MUST(s);
 	DONE(s);
+}
+
+static unsigned long vmstat(const char *name)
+{
+	unsigned long value = 0;
+	char line[128];
+	FILE *file = fopen("/proc/vmstat", "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ' ')
+			value = strtoul(line + strlen(name), NULL, 10);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* One processor touches memory of its own node, so no page moves. With one thread the kernel makes no faults for such pages. */
+CASE(hinting_fault_leaves_it)
+{
+	unsigned long faults, end = time(NULL) + 60;
+	pthread_t other;
+	cpu_set_t all, one;
+
+	if (access("/sys/devices/system/node/node1", F_OK) || !set_file("/proc/sys/kernel/numa_balancing", "1"))
+		SKIP("this VM has one NUMA node, or this kernel does not balance");
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	EXPECT(!sched_getaffinity(0, sizeof(all), &all) && !sched_setaffinity(0, sizeof(one), &one), "affinity");
+	EXPECT(!pthread_create(&other, NULL, wait_for_ever, NULL), "thread");
+	ANONYMOUS(s);
+	faults = vmstat("numa_hint_faults_local");
+	while (vmstat("numa_hint_faults_local") < faults + 3 * WATCH_BYTES / WATCH_PAGE && (unsigned long)time(NULL) < end)
+		for (int i = 0; i < 2000; i++)
+			memset(s.at - WATCH_BYTES, i, 3 * WATCH_BYTES);
+	set_file("/proc/sys/kernel/numa_balancing", "0");
+	EXPECT(vmstat("numa_hint_faults_local") >= faults + 3 * WATCH_BYTES / WATCH_PAGE, "%lu faults",
+	       vmstat("numa_hint_faults_local") - faults);
+	DOES_NOT(s);
+	DONE(s);
+	EXPECT(!pthread_cancel(other) && !pthread_join(other, NULL) && !sched_setaffinity(0, sizeof(all), &all), "end");
 }
 
 /* ---- the address space ends --------------------------------------------------------------------- */
