@@ -124,13 +124,13 @@ group_lines() { # MODE LINE...
 
 # Prints options for the VM. On a debug kernel, which is slow, a line gets four times its timeout.
 # A debug kernel panics at the first splat, except if one of the lines expects a splat. kmemleak takes more than half of
-# the time of a VM with short lines, so the second run of each line, behind an IOMMU, does without it.
+# the time of a VM with short lines. So if each line runs twice, the run behind an IOMMU has kmemleak=off.
 own_kernel_options() { # MODE SECONDS OPTIONS LINE...
 	local line panic=yes
 
 	is_own_kernel || { echo "--timeout $2"; return; }
 	echo "--timeout $(($2 * 4))"
-	[[ $release$1 != *'-debug --iommu' || $3 = *kmemleak=* ]] || echo '--append kmemleak=off'
+	[[ -n $short$only_mode || $release$1 != *'-debug --iommu' || $3 = *kmemleak=* ]] || echo '--append kmemleak=off'
 	for line in "${@:4}"; do
 		[ "${line_status[$line]}" -eq 0 ] || panic=''
 	done

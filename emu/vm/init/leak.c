@@ -19,7 +19,10 @@ enum {
 	AGE_SECONDS = 6,
 };
 
-/* kmemleak also refuses to scan if it has ended itself after an error, so the refusal is no answer. */
+/*
+ * A refused scan does not say why kmemleak is off: by the command line, or after an error in kmemleak. Only the error is a
+ * failure, so this reads the command line.
+ */
 static bool is_off(void)
 {
 	char line[4096] = "";

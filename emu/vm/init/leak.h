@@ -8,7 +8,7 @@
  *
  * kmemleak writes the number of leaks to the kernel log, where emu/vm/run finds it. Call
  * after the modules are removed, so that memory that only a module referenced counts as
- * leaked. Takes twelve seconds, so call it only after the last command of the VM. Does nothing
+ * leaked. Takes twelve seconds or more, so call it only after the last command of the VM. Does nothing
  * on a kernel without kmemleak, or if the command line has kmemleak=off.
  */
 void leaks_tell(void);

@@ -156,7 +156,7 @@ static void *import_cancelled(void *arg)
 	return pp_fi_import() ? NULL : arg;
 }
 
-/* If the thread ended in pp_fi_import(), it would keep the lock, and the second call would wait for ever. */
+/* fake_fabric's fi_open() is a cancellation point, which pp_fi_import() calls with its lock held. */
 static int import_in_cancelled_thread(void)
 {
 	pthread_t thread;
@@ -179,28 +179,34 @@ static void cancelled_thread_imports(void **state)
 
 /* ---- versions ------------------------------------------------------------------------------ */
 
-static int import_of_version(uint32_t version)
+static void become_version(uint32_t version)
 {
-	NEED(!load_fabric());
 	*(uint32_t *)dlsym(dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD), "fake_version") = version;
-	return pp_fi_import() == -EOPNOTSUPP && !imported() ? 100 : !imported();
 }
 
 static int import_of_1_13(void)
 {
-	return import_of_version(FI_VERSION(1, 13));
+	NEED(!load_fabric());
+	become_version(FI_VERSION(1, 13));
+	NEED(pp_fi_import() == -EOPNOTSUPP);
+	NEED(!imported());
+	return 0;
 }
 
 static int import_of_1_14(void)
 {
-	return import_of_version(FI_VERSION(1, 14));
+	NEED(!load_fabric());
+	become_version(FI_VERSION(1, 14));
+	NEED(!pp_fi_import());
+	NEED(imported());
+	return 0;
 }
 
-/* 1.13.0 crashes at an import. */
+/* libfabric 1.13.0 crashes when a monitor is imported. */
 static void version_before_1_14_is_refused(void **state)
 {
 	(void)state;
-	assert_int_equal(run(import_of_1_13), 100);
+	assert_int_equal(run(import_of_1_13), 0);
 	assert_int_equal(run(import_of_1_14), 0);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "test/vm/harness/module.h"
+#include "test/vm/harness/vmstat.h"
 #include "watch.h"
 
 #ifndef MADV_COLLAPSE
@@ -25,7 +26,7 @@ struct uffdio_move {
 #define UFFDIO_MOVE _IOWR(UFFDIO, 0x05, struct uffdio_move)
 #endif
 
-enum { HUGE = 2 << 20 };
+enum { HUGE = 2 << 20, HINTING_FAULTS = 100 };
 
 SETUP(everything_is_there)
 {
@@ -468,22 +469,24 @@ CASE(reclaim_changes_it)
 	close(file);
 }
 
-static bool swap_begin(void)
-{
-	return !system("modprobe -q zram && echo 16M >/sys/block/zram0/disksize && mkswap /dev/zram0 >/dev/null && swapon /dev/zram0");
-}
-
+/* A disk of compressed memory */
 CASE(swap_changes_it)
 {
-	ANONYMOUS(s);
-	if (!swap_begin()) {
-		span_unwatch(&s);
+	bool swapped;
+	long out;
+
+	if (system("modprobe -q zram"))
 		SKIP("this kernel has no zram");
-	}
+	ANONYMOUS(s);
 	memset(s.at, 7, WATCH_BYTES);
-	EXPECT(watch_lives(&s.middle) && !madvise(s.at, WATCH_BYTES, MADV_PAGEOUT), "madvise: %d", errno);
+	out = vmstat("pswpout");
+	swapped = !system("echo 16M >/sys/block/zram0/disksize && mkswap /dev/zram0 >/dev/null && swapon /dev/zram0") &&
+		  watch_lives(&s.middle) && !madvise(s.at, WATCH_BYTES, MADV_PAGEOUT);
+	vmstat_refresh();
+	out = vmstat("pswpout") - out;
+	EXPECT(!system("swapoff /dev/zram0 && rmmod zram") && swapped, "swapoff");
+	EXPECT(out >= WATCH_BYTES / WATCH_PAGE && s.at[0] == 7, "%ld pages were swapped", out);
 	MUST(s);
-	EXPECT(s.at[0] == 7 && !system("swapoff /dev/zram0 && rmmod zram"), "swapoff");
 	DONE(s);
 }
 
@@ -624,20 +627,6 @@ CASE(migration_changes_it)
 	DONE(s);
 }
 
-static unsigned long vmstat(const char *name)
-{
-	unsigned long value = 0;
-	char line[128];
-	FILE *file = fopen("/proc/vmstat", "re");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ' ')
-			value = strtoul(line + strlen(name), NULL, 10);
-	if (file)
-		fclose(file);
-	return value;
-}
-
 static void *wait_for_ever(void *arg)
 {
 	for (;;)
@@ -645,30 +634,44 @@ static void *wait_for_ever(void *arg)
 	return arg;
 }
 
-/* One processor touches memory of its own node, so no page moves. With one thread the kernel makes no faults for such pages. */
+/* Touches the range until a hundred hinting faults have found their page on the local node. Other memory of the VM is idle. */
+static long touch_until_faults(const struct span *s)
+{
+	long faults = vmstat("numa_hint_faults_local");
+	time_t end = time(NULL) + 60;
+
+	while (vmstat("numa_hint_faults_local") < faults + HINTING_FAULTS && time(NULL) < end)
+		for (int i = 0; i < 2000; i++)
+			memset(s->at - WATCH_BYTES, i, 3 * WATCH_BYTES);
+	return vmstat("numa_hint_faults_local") - faults;
+}
+
+/*
+ * The thread runs on one processor, and its pages are on the node of this processor, so no page migrates. For a process
+ * with one thread the kernel skips pages on the local node, so a second thread sleeps.
+ */
 CASE(hinting_fault_leaves_it)
 {
-	unsigned long faults, end = time(NULL) + 60;
+	bool begun, ended;
 	pthread_t other;
 	cpu_set_t all, one;
+	struct span s;
+	long faults;
 
 	if (access("/sys/devices/system/node/node1", F_OK) || !set_file("/proc/sys/kernel/numa_balancing", "1"))
 		SKIP("this VM has one NUMA node, or this kernel does not balance");
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
-	EXPECT(!sched_getaffinity(0, sizeof(all), &all) && !sched_setaffinity(0, sizeof(one), &one), "affinity");
-	EXPECT(!pthread_create(&other, NULL, wait_for_ever, NULL), "thread");
-	ANONYMOUS(s);
-	faults = vmstat("numa_hint_faults_local");
-	while (vmstat("numa_hint_faults_local") < faults + 3 * WATCH_BYTES / WATCH_PAGE && (unsigned long)time(NULL) < end)
-		for (int i = 0; i < 2000; i++)
-			memset(s.at - WATCH_BYTES, i, 3 * WATCH_BYTES);
-	set_file("/proc/sys/kernel/numa_balancing", "0");
-	EXPECT(vmstat("numa_hint_faults_local") >= faults + 3 * WATCH_BYTES / WATCH_PAGE, "%lu faults",
-	       vmstat("numa_hint_faults_local") - faults);
+	begun = !sched_getaffinity(0, sizeof(all), &all) && !sched_setaffinity(0, sizeof(one), &one) &&
+		!pthread_create(&other, NULL, wait_for_ever, NULL);
+	span_watch(watch_anonymous(), &s);
+	faults = begun && vmtest_result == VMTEST_OK ? touch_until_faults(&s) : 0;
+	ended = set_file("/proc/sys/kernel/numa_balancing", "0") && begun && !pthread_cancel(other) &&
+		!pthread_join(other, NULL) && !sched_setaffinity(0, sizeof(all), &all);
+	CHECK_CASE();
+	EXPECT(ended && faults >= HINTING_FAULTS, "%ld faults", faults);
 	DOES_NOT(s);
 	DONE(s);
-	EXPECT(!pthread_cancel(other) && !pthread_join(other, NULL) && !sched_setaffinity(0, sizeof(all), &all), "end");
 }
 
 /* ---- the address space ends --------------------------------------------------------------------- */

@@ -225,6 +225,7 @@ static void unbind_beside_frozen_process(struct loop *loop, unsigned int us)
 	EXPECT(group_freeze(), "the group is not frozen");
 	start = now();
 	EXPECT(!emu_sysfs(&there, "unbind"), "unbind");
+	/* a removal that waited for the process would never end; a busy machine takes 3 s */
 	EXPECT(now() - start < 10, "the removal took %.1f s", now() - start);
 	EXPECT(!emu_sysfs(&there, "bind") && !waitpid(pid, &status, WNOHANG), "bind");
 	EXPECT(!kill(pid, SIGKILL) && group_thaw() && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status),
